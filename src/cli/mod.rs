@@ -13,7 +13,6 @@ mod completions;
 mod conclusion;
 mod context;
 mod convert;
-mod demo;
 mod devices;
 mod eval;
 mod export;
@@ -101,8 +100,6 @@ macro_rules! subcommands {
 subcommands! {
     /// Tune parameters from a dataset, PGN or labeled positions
     Tune(tune::TuneArgs),
-    /// Show the whole process on a sample: tune, compare, play, export
-    Demo(demo::DemoArgs),
     /// Compare settings: the loss for many K, or many runs with cross-validation
     Sweep(sweep::SweepArgs),
     /// Tune within bounds with MadChess's particle swarms

@@ -22,10 +22,10 @@ pub use diagnostics::{
     TermDiagnostics, Worth,
 };
 pub use html::{
-    Comparison, Contest, ContestColumn, CoordinateValue, Entrant, Heading, ListedRun, Live, MatchReport,
-    Page, Parameter, Part, PenaltyRow, RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step,
-    StrengthReport, Swarms, SweepAxis, SweepReport, SweepSetting, Table, ValuePath, WorstPosition,
-    WorstPositions, bytes, grouped, notice, remaining_seconds,
+    Comparison, CoordinateValue, Heading, ListedRun, Live, MatchReport, Page, Parameter, Part, PenaltyRow,
+    RunList, RunReport, SharedTrait, SpsaReport, Stage, Standing, Step, StrengthReport, Swarms, SweepAxis,
+    SweepReport, SweepSetting, Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped, notice,
+    remaining_seconds,
 };
 pub use readable::readable;
 pub use report::Report;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use gputexel::Error;
 use gputexel::io::{check_outputs, write_atomically};
-use gputexel::run::comparison::{Contenders, Differences, Losses, Side, SortBy};
+use gputexel::run::comparison::{Differences, Losses, Side, SortBy};
 
 use super::context::Context;
 use super::scale::ScaleArgs;
@@ -15,7 +15,6 @@ use super::subcommand::Subcommand;
 /// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-For more than two, a table shows the results of each; with --dataset, on the same positions. \
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \
 compared, too.\n\n\
 Examples:\n  \
@@ -29,9 +28,6 @@ pub struct CompareArgs {
     /// File, run or values to compare A with
     #[arg(value_name = "B")]
     b: PathBuf,
-    /// Further files, runs or values; all are then compared in one table
-    #[arg(value_name = "MORE")]
-    more: Vec<PathBuf>,
     /// Compute the losses of both on this dataset (if given several times, on all of them together)
     #[arg(long, value_name = "DATASET")]
     dataset: Vec<PathBuf>,
@@ -47,13 +43,13 @@ pub struct CompareArgs {
     #[arg(long)]
     force: bool,
     /// Number of rows in the list of largest changes
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "more")]
+    #[arg(long, value_name = "N", default_value_t = 20)]
     top: usize,
     /// Sort changes by: change (in centipawns), or errors (in standard errors of the difference)
-    #[arg(long, value_name = "BY", default_value = "change", conflicts_with = "more")]
+    #[arg(long, value_name = "BY", default_value = "change")]
     sort: Order,
     /// Show only the board of this table
-    #[arg(long, value_name = "TABLE", conflicts_with = "more")]
+    #[arg(long, value_name = "TABLE")]
     board: Option<String>,
 }
 
@@ -75,7 +71,7 @@ impl From<Order> for SortBy {
 
 impl Subcommand for CompareArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let inputs = [&self.a, &self.b].into_iter().chain(&self.more).chain(&self.dataset);
+        let inputs = [&self.a, &self.b].into_iter().chain(&self.dataset);
         check_outputs(&[self.html.as_deref()], inputs, self.force)?;
         let k = self.scale.k()?;
         if k.is_some() && self.dataset.is_empty() {
@@ -86,17 +82,6 @@ impl Subcommand for CompareArgs {
         let loss = self.loss.parse()?;
         if self.top == 0 {
             return Err(Error::Usage("--top 0: must be at least 1".to_string()).into());
-        }
-        if !self.more.is_empty() {
-            let paths = [&[self.a.clone(), self.b.clone()], &self.more[..]].concat();
-            let mut found = Contenders::read(&paths)?;
-            if !self.dataset.is_empty() {
-                found.judge(&self.dataset, loss, k)?;
-            }
-            if let Some(path) = &self.html {
-                write_atomically(path, found.page().to_html().as_bytes())?;
-            }
-            return output::print_many(context, &found, self.html.as_deref());
         }
         let sides = Side::read_both([&self.a, &self.b])?;
         let mut found = Differences::try_new(sides, self.sort.into())?;

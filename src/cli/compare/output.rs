@@ -4,7 +4,7 @@ use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::report::{change_boards, grouped};
-use gputexel::run::comparison::{Change, Contenders, DIFFERENCE_ERRORS_NOTE, Differences};
+use gputexel::run::comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences};
 
 use super::super::context::Context;
 use super::super::output::print_result;
@@ -23,22 +23,6 @@ pub fn print(
     html: Option<&Path>,
 ) -> anyhow::Result<()> {
     print_result(context, &found.to_json(top), || describe(found, top, board, html))
-}
-
-/// Prints the comparison of more than two.
-pub fn print_many(context: &Context, found: &Contenders, html: Option<&Path>) -> anyhow::Result<()> {
-    print_result(context, &found.to_json(), || {
-        let (on, rows) = found.table();
-        let mut out = if on.is_empty() { String::new() } else { format!("{on}\n") };
-        out += &aligned(&rows, 0);
-        if !found.note().is_empty() {
-            let _ = writeln!(out, "\n{}", found.note());
-        }
-        if let Some(path) = html {
-            let _ = writeln!(out, "written     {}", path.display());
-        }
-        out
-    })
 }
 
 fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&Path>) -> String {

@@ -9,7 +9,6 @@ mod general {
     mod bench;
     mod book;
     mod command_line;
-    mod demo;
     mod determinism;
     mod devices;
     mod json;

@@ -120,7 +120,6 @@ pages! {
     compare "compare",
     completions "completions",
     convert "convert",
-    demo "demo",
     devices "devices",
     eval "eval",
     export "export",

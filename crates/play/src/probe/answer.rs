@@ -155,9 +155,9 @@ fn single_blanks(text: &str) -> String {
 fn first_number(line: &str) -> Option<(&str, Number, bool)> {
     let mut previous = ' ';
     for (at, c) in line.char_indices() {
-        if !previous.is_alphanumeric()
-            && !['.', '_', '-', '+'].contains(&previous)
-            && !(previous == ',' && line[..at - 1].ends_with(|c: char| c.is_ascii_digit()))
+        if !(previous.is_alphanumeric()
+            || ['.', '_', '-', '+'].contains(&previous)
+            || previous == ',' && line[..at - 1].ends_with(|c: char| c.is_ascii_digit()))
             && let Some((number, length)) = number_at(&line[at..])
         {
             return Some((line[..at].trim_end(), number, at == 0 && length == line.len()));

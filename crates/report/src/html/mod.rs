@@ -5,7 +5,6 @@ mod bars;
 mod boards;
 mod changes;
 mod comparison;
-mod contest;
 mod course;
 mod data;
 mod first;
@@ -28,7 +27,6 @@ mod worst;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-pub use contest::{Contest, ContestColumn, Entrant};
 pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
     SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,

@@ -1,7 +1,6 @@
 //! Two sets of parameters side by side: changes, and their effect on the loss.
 
 mod losses;
-mod many;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,6 @@ use serde_json::{Value, json};
 
 use gputexel_report::{Comparison, Parameter, Table, grouped};
 pub use losses::{Loss, Losses};
-pub use many::{Contender, Contenders};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {

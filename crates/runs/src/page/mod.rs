@@ -8,12 +8,10 @@ mod strength;
 use std::path::PathBuf;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
-use gputexel_io::run_folder::RunFolder;
 use gputexel_io::{Error, Result};
 use gputexel_model::ParameterFile;
 use gputexel_tune::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
-use gputexel_report::Step;
 pub use run::run_report;
 
 /// Data of a run that are available when its report is made. Missing record, state and parameters are read from its
@@ -36,14 +34,6 @@ pub struct ReportData<'a> {
     pub program: Option<&'a ProgramDiagnostics>,
     /// Reason why there are no positions.
     pub note: &'a str,
-}
-
-/// Returns the epochs or iterations of a run so far.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(crate) fn steps_of(folder: &RunFolder) -> Result<Vec<Step>> {
-    steps::steps(folder, true)
 }
 
 /// Positions of a run, read again for its report.

@@ -109,7 +109,7 @@ fn every_command_prints_one_json_object() {
         assert!(value.is_object(), "{args:?}: {out}");
     }
     // Commands tested elsewhere, with engines, sources and servers of their own.
-    let mut seen: BTreeSet<&str> = ["demo", "probe", "serve", "verify"].into();
+    let mut seen: BTreeSet<&str> = ["probe", "serve", "verify"].into();
     seen.extend(OTHERS.map(|(name, _)| name));
     seen.extend(LINES.iter().map(|args| args[0]));
     let below = |command: &str| -> BTreeSet<&str> {

@@ -187,39 +187,3 @@ fn rejects_invalid_input() {
     bench.write("phase.json", file.to_string());
     bench.fails_with("compare a phase.json", 2, "phase weights");
 }
-
-#[test]
-fn more_than_two_are_compared_in_a_table() {
-    let bench = Bench::new();
-    bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
-    for (folder, l2) in [("weak", "1"), ("strong", "1e-5"), ("middle", "1e-2")] {
-        bench.tune(["d.bin", "--out", folder, "--l2", l2, "--k", "0.8"]);
-    }
-    let all = ["weak", "strong", "middle/params.json"];
-    let out = bench.ok(("compare", (&all, "--dataset d.bin --html all.html")));
-    let place = |name: &str| out.find(&format!("\n{name}")).unwrap_or_else(|| panic!("{name}: {out}"));
-    // The weaker the prior, the lower the loss on the training data.
-    assert!(place("strong") < place("middle/params.json") && place("middle") < place("weak"), "{out}");
-    assert!(out.contains("squared loss on 2,000 positions of d.bin") && out.ends_with("all.html\n"), "{out}");
-    let told = bench.told(("compare", (&all, "--dataset d.bin")));
-    let compared = told["compared"].list();
-    assert_eq!(compared.len(), 3);
-    assert!(compared[1]["over_best"].is_null() && compared[0]["over_best"]["mean"].f64() > 0.0);
-    assert!(compared[2]["epochs"].is_null() && compared[0]["epochs"].u64() > 0);
-    // The losses agree with those of pairwise comparisons.
-    let two = bench.told("compare weak strong --dataset d.bin");
-    assert_eq!(compared[0]["loss"], two["losses"]["a"]["loss"]);
-    let difference = &two["losses"]["difference"];
-    assert_eq!(
-        compared[0]["over_best"]["mean"].f64(),
-        -difference["mean"].f64(),
-        "B less A, and A less the best, which is B"
-    );
-    let page = bench.text("all.html");
-    assert_has(&page, ["role=\"rowheader\">strong<", "Training loss over steps"]);
-    let told = bench.told("compare material material:90,300,300,500,900 strong --dataset d.bin");
-    assert!(told["compared"][0]["over_best"]["mean"].f64() > 0.0, "{told}");
-    bench.fails_with("compare material zero material", 2, "at least one");
-    bench.fails_with(("compare", (&all, "--board knight")), 2, "--board");
-    bench.fails_with("compare weak strong none", 1, "none");
-}

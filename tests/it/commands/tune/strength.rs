@@ -256,7 +256,7 @@ fn values_from_positions_with_compensation_are_not_to_be_played() {
     bench.write("blundered.epd", knight_ahead(9));
     bench.ok("extract given-up.epd --model material -o d.bin");
     for (input, warned) in [("given-up.epd", true), ("d.bin", true), ("blundered.epd", false)] {
-        let (code, out, error) = bench.run(&format!("tune {input} --backend cpu --force --out run"));
+        let (code, out, error) = bench.run(format!("tune {input} --backend cpu --force --out run"));
         assert!(code == 0 && out.contains("ahead       by a minor piece: 0."), "{out} {error}");
         assert_eq!(out.contains("verdict     do not play these values as they are: "), warned, "{out}");
         assert!(!warned || ["rescore", "selfplay --leaves", "improve"].iter().all(|way| out.contains(way)));
