@@ -359,7 +359,8 @@ impl Learning<'_> {
     /// round without one.
     fn effort(&self, round: u32, failed: usize) -> (u64, u64) {
         let factor = if round > QUICK { 2 } else { 1 } << failed;
-        (factor * self.start.games.unwrap_or(6000), factor * self.start.label_nodes.unwrap_or(2000))
+        let more = |given: Option<u64>, own: u64| given.unwrap_or(own).saturating_mul(factor);
+        (more(self.start.games, 6000), more(self.start.label_nodes, 2000))
     }
 
     /// Writes `labeled.fens` in a folder.
@@ -452,7 +453,7 @@ impl Learning<'_> {
                     let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
                     let engine = self.start.labels.as_deref().unwrap_or(best);
                     let params = first.display().to_string();
-                    self.label(1000, &end, &params, engine, (games, 2 * label_nodes))?;
+                    self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
                 }
                 let values = self.folder.file("values");
                 self.tune(&labeled, model, &values)?;
