@@ -37,7 +37,6 @@ impl Dataset {
             scores: Vec::new(),
             evaluations: Vec::new(),
             games: Vec::new(),
-            united: self.united,
         };
         for &n in chosen {
             let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;

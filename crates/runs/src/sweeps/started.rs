@@ -14,7 +14,6 @@ use gputexel_tune::Checkpoint;
 use gputexel_tune::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepRecord};
 use serde_json::Value;
 
-use crate::doubts::Doubts;
 use crate::sweeps::best::{BestTarget, check_best, holds_best_only};
 use crate::sweeps::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::sweeps::{BestParameters, SweepResults};
@@ -174,8 +173,7 @@ impl SweepFiles {
 }
 
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
-    let mut data = dataset::read_many(&config.datasets)?;
-    data.unite_games(&data.repeated_games());
+    let data = dataset::read_many(&config.datasets)?;
     if data.checksum() != config.checksum {
         let reason = "is not the dataset that the sweep started with";
         return Err(Error::input(&config.datasets[0], reason));
@@ -250,8 +248,7 @@ impl StartedSweep {
 
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
-        let best = self.best.as_ref().and_then(BestTarget::warning);
-        folder.into_iter().chain(best).chain(Doubts::of(&self.data).warnings()).collect()
+        folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
     }
 
     /// Trains until the end, or until the flag is set, and writes the results:
