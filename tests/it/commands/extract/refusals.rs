@@ -20,7 +20,7 @@ fn names_unsupported_formats() {
             "b.csv:1: the header line has a column 'fen', but none of results (result, wdl",
         ),
         ("c.csv", format!("{fen},0.5\n"), "c.csv:1: columns need a header line"),
-        ("d.csv", format!("7,{fen},1\n"), "d.csv:1: columns need a header line"),
+        ("d.csv", format!("7,{fen},1\n"), "d.csv:1: the result 7 is not from 0 to 1"),
         ("d2.csv", format!("\"{fen}\",0.5\n"), "d2.csv:1: columns need a header line"),
         ("e.csv", "result,moves\n1,e2e4\n".to_string(), "none of positions (fen, epd"),
         ("f.jsonl", format!("{{\"fen\":\"{fen}\"}}\n"), "f.jsonl: is JSON, but not that of evaluations"),
