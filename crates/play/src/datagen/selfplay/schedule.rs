@@ -71,7 +71,9 @@ impl GameSchedule<'_> {
                 (false, false) => "no leaf of its searches, a line 'info string leaf FEN', was drawn",
             };
             let games = counted(self.tally.finished(), "game");
-            let reason = format!("{what} in {games} (--leaves {})", self.config.leaves);
+            let last = self.tally.last_failure.as_ref();
+            let last = last.map(|last| format!("; last failure: {last}")).unwrap_or_default();
+            let reason = format!("{what} in {games} (--leaves {}){last}", self.config.leaves);
             self.broken = Some(Error::Engine { engine, reason });
         }
         if self.stop.is_none() && self.tally.spoiled > (self.config.play.games / 100).max(MOST_SPOILED) {
