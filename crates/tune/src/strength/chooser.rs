@@ -162,7 +162,7 @@ impl Chooser<'_> {
         let x: Vec<f64> = chosen.iter().map(|weight| weight.ln()).collect();
         let folds = model.derivatives_by_fold(chosen)?.into_iter().map(|fold| fold.by_logarithms(chosen));
         let folds: Vec<Derivatives> = folds.collect();
-        let whole = folds.iter().fold(Derivatives::zero(x.len()), |sum, fold| sum.plus(1.0, fold));
+        let whole = Derivatives::sum(&folds, x.len());
         let others = |fold: &Derivatives| {
             let step = whole.clone().plus(-1.0, fold).step(&x, &limits);
             let within = |(i, x): (usize, f64)| x.clamp(limits.low[i], limits.high[i]);

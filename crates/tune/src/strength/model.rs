@@ -190,8 +190,7 @@ impl FoldModel {
     /// Computes the held-out loss with weighted penalties, and its derivatives by the weights.
     pub fn derivatives(&self, weights: &[f64]) -> Result<Derivatives> {
         let each = self.derivatives_by_fold(weights)?;
-        let sum = each.iter().fold(Derivatives::zero(weights.len()), |sum, fold| sum.plus(1.0, fold));
-        Ok(Derivatives { value: self.without(weights)?.loss, ..sum })
+        Ok(Derivatives { value: self.without(weights)?.loss, ..Derivatives::sum(&each, weights.len()) })
     }
 
     /// Computes what each fold contributes to the held-out loss, and its derivatives by the weights.

@@ -26,8 +26,9 @@ pub(super) struct Limits {
 }
 
 impl Derivatives {
-    pub fn zero(n: usize) -> Self {
-        Self { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n * n] }
+    pub fn sum(all: &[Self], n: usize) -> Self {
+        let zero = Self { value: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n * n] };
+        all.iter().fold(zero, |sum, one| sum.plus(1.0, one))
     }
 
     pub fn plus(mut self, factor: f64, other: &Self) -> Self {
