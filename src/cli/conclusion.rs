@@ -18,7 +18,7 @@ pub fn findings(conclusion: &Conclusion, all: bool) -> String {
 pub fn verdict(Verdict { judgement, words, .. }: &Verdict) -> String {
     let words = match judgement {
         Judgement::Better => &good(words),
-        Judgement::TooLittle | Judgement::Worse => &bad(words),
+        Judgement::TooLittle | Judgement::CannotBeJudged | Judgement::Worse => &bad(words),
         Judgement::Same | Judgement::Unknown => words,
     };
     format!("verdict     {words}\n")

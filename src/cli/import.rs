@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gputexel::io::{check_apart, check_outputs, write_atomically};
 use gputexel::marked_schema::read_marked_schema;
+use gputexel::run::wrong_trace;
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
 use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{Error, dataset};
@@ -162,6 +163,9 @@ impl Subcommand for ImportArgs {
                 with_progress(context, |hooks| import_traced(&self.inputs, &settings, output, hooks))?
             }
         };
+        if let Some(wrong) = wrong_trace(&dataset::read(output)?) {
+            note!("gputexel: warning: {}: {wrong}", output.display());
+        }
         if self.source.is_empty() {
             return print_result(context, &report, || describe(&report));
         }

@@ -412,8 +412,7 @@ impl Learning<'_> {
             .flag("--model", Some(model))
             .path(Some("--output"), &data);
         self.step(&format!("tune {model}"), &words)?;
-        let words =
-            Words::new("tune --force --allow-compensation").path(None, &data).path(Some("--out"), values);
+        let words = Words::new("tune --force").path(None, &data).path(Some("--out"), values);
         steps::run(words.as_slice(), true, self.context)?;
         let _ = std::fs::remove_file(data);
         Ok(())

@@ -98,20 +98,12 @@ pub fn phase_table(phases: &[PhaseRow], indent: usize) -> String {
 
 /// Formats the results of sides that are ahead, with a warning where advantages seem to be compensated.
 pub fn ahead_lines(ahead: Option<&[Ahead; 2]>, indent: usize) -> String {
-    let Some([middlegame, endgame]) = ahead.filter(|[mg, eg]| mg.positions + eg.positions > 0) else {
+    let Some(halves) = ahead.filter(|[mg, eg]| mg.positions + eg.positions > 0) else {
         return String::new();
     };
-    let result = |half: &Ahead| match half.positions {
-        0 => "-".to_string(),
-        positions => format!("{:.3} ({})", half.mean_result, grouped(positions)),
-    };
-    let mut text = format!(
-        "{:indent$}a minor piece ahead, mean result: middlegame {}, endgame {}\n",
-        "",
-        result(middlegame),
-        result(endgame)
-    );
-    if let Some(why) = ahead.and_then(explained_compensation) {
+    let figures = Ahead::figures(halves);
+    let mut text = format!("{:indent$}a minor piece ahead scores {figures}\n", "");
+    if let Some(why) = explained_compensation(halves) {
         text += &format!("{:indent$}warning: {why}\n", "");
     }
     text

@@ -136,6 +136,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
         scores: file.optional(names::SCORES, Dtype::F32, positions)?,
         evaluations: file.optional(names::EVALUATIONS, Dtype::F32, positions)?,
         games: file.optional(names::GAMES, Dtype::U32, positions)?,
+        united: 0,
         sections: None,
         row_starts,
         program: compile(&file.metadata, path)?,

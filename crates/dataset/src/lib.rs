@@ -6,6 +6,7 @@ mod blend;
 mod coefficients;
 mod container;
 mod folds;
+mod games;
 mod layout;
 mod loss;
 mod metadata;
@@ -74,6 +75,8 @@ pub struct Dataset {
     pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
+    /// Number of games that were found to be others.
+    pub(crate) united: u64,
     /// Number of sections that layouts are divided into; by the number of positions, unless requested.
     pub(crate) sections: Option<usize>,
 }

@@ -37,6 +37,7 @@ impl Dataset {
             scores: Vec::new(),
             evaluations: Vec::new(),
             games: Vec::new(),
+            united: self.united,
         };
         for &n in chosen {
             let range = self.row_starts[n] as usize..self.row_starts[n + 1] as usize;

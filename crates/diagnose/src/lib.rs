@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use duplicates::{Duplicates, duplicates};
 pub use explanation::{Cause, Explanation, Presence};
 pub use features::{FeatureFindings, GroupSupport, IMPOSSIBLE, RARE, Support, is_impossible};
-pub use gputexel_tune::{Ahead, compensation, explained_compensation};
+pub use gputexel_tune::{Ahead, compensation, compensation_unknown, explained_compensation};
 pub use gradient::{GradientFindings, PARAMETERS, TOLERANCE};
 pub use labels::{LabelFindings, LabelVerdict, SearchVerdict, SideCorrelation};
 pub use phases::PhaseRow;

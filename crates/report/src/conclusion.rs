@@ -41,6 +41,8 @@ pub enum Judgement {
     Worse,
     /// There are too few games or positions to tell.
     TooLittle,
+    /// The positions do not allow a judgement: the words say why.
+    CannotBeJudged,
     #[default]
     Unknown,
 }
@@ -79,6 +81,10 @@ pub enum Severity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
+    /// Features do not add up to the evaluations that the engine printed.
+    WrongTrace,
+    /// Games are in the data more than once.
+    RepeatedGames,
     /// Pieces lost much of their worth.
     PieceFell,
     /// The prior's tables are relative to piece values that the engine has elsewhere.

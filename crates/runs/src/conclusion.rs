@@ -12,7 +12,7 @@ use gputexel_report::{
     Conclusion, FactorDiagnostics, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped,
     quoted,
 };
-use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, explained_compensation, space_of};
+use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, space_of};
 
 /// Standard errors beyond which a difference counts.
 const CLEAR: f64 = 2.0;
@@ -63,10 +63,16 @@ fn judgement(tuned: &Tuned) -> Judgement {
     let few_games = independent(tuned.record.strength.as_ref(), tuned.positions) < MIN_GAMES;
     let is_worse = || tuned.loss_before.zip(tuned.loss).is_some_and(|(before, after)| after > before);
     match tuned.gain() {
+        _ if tuned.doubts.compensated.is_some() && !tuned.is_start() => Judgement::CannotBeJudged,
         _ if few_games => Judgement::TooLittle,
         None if tuned.has_few_positions() => Judgement::TooLittle,
         _ if tuned.is_start() => Judgement::Same,
-        Some(gain) => judge(gain),
+        Some(gain) => match judge(gain) {
+            Judgement::Better | Judgement::Same if tuned.doubts.not_held_out.is_some() => {
+                Judgement::CannotBeJudged
+            }
+            judgement => judgement,
+        },
         None if is_worse() => Judgement::Worse,
         None => Judgement::Unknown,
     }
@@ -109,7 +115,13 @@ fn words(tuned: &Tuned, judgement: Judgement) -> String {
             counted(tuned.positions, "position"),
             counted(tuned.outcome.z.len() as u64, "parameter")
         ),
-        Judgement::Better => "better than the prior: use it, then play a match".to_string(),
+        Judgement::CannotBeJudged => match (&tuned.doubts.compensated, &tuned.doubts.not_held_out) {
+            (Some(why), _) => format!("do not play these values as they are: {why}"),
+            (None, why) => {
+                format!("cannot be judged: {}; a match would tell", why.as_deref().unwrap_or_default())
+            }
+        },
+        Judgement::Better => "fits better than the prior: play a match".to_string(),
         Judgement::Same if tuned.is_start() => {
             let remedy = match tuned.config().optimizer {
                 OptimizerConfig::Adam(_) => "try more epochs or positions",
@@ -117,14 +129,16 @@ fn words(tuned: &Tuned, judgement: Judgement) -> String {
             };
             format!("nothing beats the {start}, which is kept: {remedy}")
         }
-        Judgement::Same => "no better than the prior within its error: more positions are needed".to_string(),
-        Judgement::Worse if tuned.gain().is_some() => "worse than the prior: do not use it".to_string(),
+        Judgement::Same => {
+            "fits no better than the prior within its error: more positions are needed".to_string()
+        }
+        Judgement::Worse if tuned.gain().is_some() => "fits worse than the prior: do not use it".to_string(),
         Judgement::Worse => {
             let hint = match tuned.config().named_basis() {
                 Some(_) => "should the basis have \"base\": \"prior\"?",
                 None => "do not use it",
             };
-            format!("worse than the prior in training: {hint}")
+            format!("fits worse than the prior in training: {hint}")
         }
         Judgement::Unknown => "unknown, nothing was held out: --holdout 0.1 would tell".to_string(),
     }
@@ -137,9 +151,16 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
     let imported = tuned.features.imported.is_some();
     match judgement {
         // By name, which is how the engine takes values.
-        Judgement::Better if tuned.probing.is_some() => format!("gputexel improve {folder} --engine ENGINE"),
-        Judgement::Better if imported => format!("gputexel patch tables {folder} SOURCE"),
-        Judgement::Better => {
+        Judgement::CannotBeJudged if tuned.doubts.compensated.is_some() => {
+            format!("gputexel improve {folder}")
+        }
+        Judgement::Better | Judgement::CannotBeJudged if tuned.probing.is_some() => {
+            format!("gputexel improve {folder} --engine ENGINE")
+        }
+        Judgement::Better | Judgement::CannotBeJudged if imported => {
+            format!("gputexel patch tables {folder} SOURCE")
+        }
+        Judgement::Better | Judgement::CannotBeJudged => {
             let prior = &tuned.config().prior;
             let usual = *prior == Prior::default().to_string();
             let other = if usual { "material".to_string() } else { quoted(Path::new(prior)) };
@@ -155,6 +176,8 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
+    let wrong = tuned.doubts.wrong_trace.as_ref();
+    found.extend(wrong.map(|text| Finding::warning(FindingKind::WrongTrace, text, Vec::new())));
     found.extend(fallen_pieces(tuned));
     let relative = relative_tables(&tuned.features, &tuned.config().prior_theta);
     found.extend(relative.map(|text| Finding::warning(FindingKind::RelativeTables, text, Vec::new())));
@@ -166,6 +189,11 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
         );
         Finding::warning(FindingKind::NotLinear, text, Vec::new())
     }));
+    if tuned.united_games > 0 {
+        let games = counted(tuned.united_games, "game");
+        let text = format!("{games} of the data repeat others: held out together, and counted once");
+        found.push(Finding::warning(FindingKind::RepeatedGames, text, Vec::new()));
+    }
     let term = tuned.constant_term.as_ref().map(|term| term.warning());
     found.extend(term.map(|text| Finding::warning(FindingKind::ConstantTerm, text, Vec::new())));
     found.extend(not_optimal(tuned));
@@ -195,11 +223,6 @@ fn fallen_pieces(tuned: &Tuned) -> Option<Finding> {
         (!names.is_empty()).then(|| format!("{} in the {name}", names.join(", ")))
     };
     let clauses: Vec<String> = [(0, "middlegame"), (1, "endgame")].into_iter().filter_map(clause).collect();
-    let why = tuned
-        .ahead
-        .as_ref()
-        .and_then(explained_compensation)
-        .unwrap_or_else(|| "a match against the values before shows whether that wins games".to_string());
     let value = |phase: usize| {
         fallen(phase).map(move |one| {
             let phase_name = ["middlegame", "endgame"][phase];
@@ -207,7 +230,10 @@ fn fallen_pieces(tuned: &Tuned) -> Option<Finding> {
         })
     };
     (!clauses.is_empty()).then(|| {
-        let text = format!("worth less by a quarter or more: {}; {why}", clauses.join(", "));
+        let text = format!(
+            "worth less by a quarter or more: {}; a match shows whether that wins games",
+            clauses.join(", ")
+        );
         Finding::warning(FindingKind::PieceFell, text, [0, 1].into_iter().flat_map(value).collect())
     })
 }

@@ -6,6 +6,7 @@ mod basis;
 mod blend;
 pub mod comparison;
 mod conclusion;
+mod doubts;
 mod event;
 mod inputs;
 mod joint_scale;
@@ -25,6 +26,7 @@ mod uncertainty;
 
 pub use basis::BasisSettings;
 pub use blend::{BlendSettings, BlendShare};
+pub use doubts::{Doubts, wrong_trace};
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
 pub use page::{Positions, ReportData, run_report};

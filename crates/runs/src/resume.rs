@@ -90,6 +90,7 @@ impl Unfinished {
         if config.prior_theta.len() != 2 * data.feature_count() {
             return Err(Error::input(folder.file("run.json"), "does not belong to the dataset"));
         }
+        data.unite_games(&data.repeated_games());
         config.set_targets(&mut data)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
         Ok(Opened::Unfinished(Box::new(Self { folder, record, checkpoint, data, split })))

@@ -12,11 +12,12 @@ use gputexel_io::run_folder::{Kind, append_line};
 use gputexel_io::{Error, Result, RunFolder, counted};
 use gputexel_model::program::{TermActivity, dead_terms};
 use gputexel_tune::{
-    Ahead, Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig,
-    RunParts, RunRecord, RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results,
-    polish, round_outcome, term_activity, training_score_ratio,
+    Checkpoint, ConstantTerm, EpochRecord, Event, HeldOutGain, Outcome, Regularization, RunConfig, RunParts,
+    RunRecord, RunScores, ScaleMode, StopReason, Tuning, diagnose_program, loss_against_results, polish,
+    round_outcome, term_activity, training_score_ratio,
 };
 
+use crate::doubts::Doubts;
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
 use crate::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::uncertainty::{self, Answer};
@@ -139,7 +140,9 @@ impl Session<'_, '_> {
             positions: data.len() as u64,
             games: data.has_games().then(|| data.metadata().games),
             occurrences,
-            ahead: None,
+            doubts: Doubts::of(data),
+            labels_k: data.metadata().selection.get("target_k").cloned(),
+            united_games: data.united_games(),
             constant_term: None,
             loss_before: losses.map(|[before, _]| before),
             loss: losses.map(|[_, after]| after),
@@ -173,10 +176,6 @@ impl Session<'_, '_> {
             folder: self.folder.map(|folder| folder.path().to_path_buf()),
             checkpoint,
         };
-        // A pass over positions, which only explains pieces that lose worth.
-        if tuned.pieces().iter().any(|piece| piece.falls(0) || piece.falls(1)) {
-            tuned.ahead = Ahead::of(data);
-        }
         let thetas = [&config.prior_theta[..], tuned.parameters()];
         tuned.constant_term = ConstantTerm::of(data, split, objective, &tuned.occurrences, scores, thetas);
         if let Some(folder) = self.folder.filter(|_| record.uncertainty.errors) {

@@ -53,9 +53,6 @@ pub struct TunerSettings<'a> {
     pub datasets: Vec<PathBuf>,
     pub output: RunOutput,
     pub overwrite: bool,
-    /// True to refuse positions in which missing material was often given up for something: values tuned on them lose
-    /// games.
-    pub refuse_compensation: bool,
     pub command_line: String,
 }
 
@@ -81,7 +78,6 @@ impl Default for TunerSettings<'_> {
             datasets: Vec::new(),
             output: RunOutput::Memory,
             overwrite: false,
-            refuse_compensation: false,
             command_line: String::new(),
         }
     }

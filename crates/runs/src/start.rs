@@ -13,7 +13,7 @@ use gputexel_io::{Error, Result, RunFolder, StopFlag, absolute};
 use gputexel_model::{FeatureSet, Parameterization, Penalty, PenaltyKind, Prior, penalties};
 use gputexel_tune::{
     BlendRecord, ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores,
-    fit_scale, penalties_of, refuse_compensation, term_activity,
+    fit_scale, penalties_of, refuse_one_target, term_activity,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -63,7 +63,7 @@ impl Beginning<'_, '_> {
         let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
         let prepared = match &mut positions {
-            Some(positions) => Some(self.prepare(positions, inputs, &prior, theta.clone(), basis.clone())?),
+            Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
             None => None,
         };
         let create = |path| RunFolder::create(path, Kind::Run, settings.overwrite).map(Some);
@@ -80,7 +80,7 @@ impl Beginning<'_, '_> {
                 (Some(positions), Some(prepared)) => (positions, prepared),
                 _ => {
                     let mut positions = self.extract(inputs, &reading, folder.as_ref())?;
-                    let prepared = self.prepare(&mut positions, inputs, &prior, theta, basis)?;
+                    let prepared = self.prepare(&mut positions, &prior, theta, basis)?;
                     (positions, prepared)
                 }
             };
@@ -120,21 +120,21 @@ impl Beginning<'_, '_> {
     fn prepare(
         &self,
         positions: &mut Positions<'_>,
-        inputs: &[PathBuf],
         prior: &Prior,
         theta: Vec<f64>,
         basis: Option<Parameterization>,
     ) -> Result<Prepared> {
-        let (data, settings) = (&*positions.data, &self.settings);
-        if data.is_empty() {
+        if positions.data.is_empty() {
             return Err(match positions.paths.first() {
                 Some(path) => Error::input(path, "contains no positions"),
                 None => Error::Usage("the dataset contains no positions".to_string()),
             });
         }
-        if settings.refuse_compensation {
-            refuse_compensation(data, inputs)?;
+        let repeated = positions.data.repeated_games();
+        if !repeated.is_empty() {
+            positions.data.to_mut().unite_games(&repeated);
         }
+        let (data, settings) = (&*positions.data, &self.settings);
         let model = ModelSize { parameters: theta.len(), linear: data.program().is_none() };
         let optimizer = settings.method(model)?;
         if let Some(swarms) = optimizer.swarms() {
@@ -261,6 +261,7 @@ fn scale(
     given: Option<f64>,
 ) -> Result<(f64, Option<f64>)> {
     if let Some(k) = given {
+        refuse_one_target(data.results().iter().copied())?;
         return Ok((k, None));
     }
     let training: Vec<u32> = split.training().map(|n| n as u32).collect();

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::doubts::Doubts;
 use crate::page::{ReportData, run_report};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, ProbingRecord};
@@ -12,8 +13,8 @@ use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
 use gputexel_tune::{
-    Ahead, Checkpoint, ConstantTerm, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish,
-    ProgramDiagnostics, RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
+    Checkpoint, ConstantTerm, CoordinatesFile, EpochRecord, HeldOutGain, Outcome, Polish, ProgramDiagnostics,
+    RoundingOutcome, RunConfig, RunParts, RunRecord, exact_loss,
 };
 
 use crate::event::{RunEvent, RunObserver};
@@ -54,9 +55,11 @@ pub struct Tuned {
     /// Number of games that they are of, if that is known.
     pub games: Option<u64>,
     pub occurrences: Vec<u64>,
-    /// Results of sides about a minor piece ahead, in the middlegame and the endgame, if a piece
-    /// [lost](crate::PieceWorth::falls) a quarter of its worth.
-    pub ahead: Option<[Ahead; 2]>,
+    pub doubts: Doubts,
+    /// K of the search scores that the dataset has as labels, if it has.
+    pub labels_k: Option<String>,
+    /// Number of games that were in the data more than once, and count once.
+    pub united_games: u64,
     /// The constant term that accounts for much of the gain, if one does.
     pub constant_term: Option<ConstantTerm>,
     pub loss_before: Option<f64>,

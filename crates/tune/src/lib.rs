@@ -31,7 +31,7 @@ mod values;
 mod worst;
 
 pub use checkpoint::{Checkpoint, Progress};
-pub use compensation::{Ahead, compensation, explained_compensation, refuse_compensation};
+pub use compensation::{Ahead, compensation, compensation_unknown, explained_compensation};
 pub use config::{Limits, RunConfig, check_l2, space_of};
 pub use constant_term::ConstantTerm;
 pub use diagnostics::{diagnose, paired_difference};
@@ -53,7 +53,7 @@ pub use rounding::{Rounded, Rounding, round, round_naively, round_successively};
 pub use rounding_outcome::{RoundingOutcome, gauss_newton_matrix, round_outcome};
 pub use run_record::{BlendRecord, PendingChoices, RunRecord, StrengthOrder, UncertaintyRequest};
 pub use run_scores::RunScores;
-pub use scale::{K_RANGE, ScaleFit, fit_scale};
+pub use scale::{K_RANGE, ScaleFit, fit_scale, refuse_one_target};
 pub use scale_curve::{MinimumAt, ScaleCurve, scale_curve};
 pub use scale_ratio::{ScaleMode, ScaleRecord, score_ratio, training_score_ratio};
 pub use single_steps::{ExactProblem, SingleSteps, Step, Survey, TIE, Watch};

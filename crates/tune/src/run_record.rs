@@ -63,8 +63,11 @@ pub struct BlendRecord {
     /// Number of positions with a search score; others keep the result alone.
     pub scored: u64,
     pub positions: u64,
-    /// True if the scale constant of search scores was fitted, not given.
+    /// True if the scale constant of search scores was fitted to the results.
     pub k_fitted: bool,
+    /// True if it is the default, because results are not used or do not follow the scores.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub k_default: bool,
 }
 
 impl RunRecord {

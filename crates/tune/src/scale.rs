@@ -22,9 +22,28 @@ const SCANNED: usize = 1 << 15;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
+/// Rejects targets that are all the same: the squares of the pieces tell whose they are, so that held-out positions, of
+/// which the same can be learned, seem to confirm it.
+pub fn refuse_one_target(targets: impl IntoIterator<Item = f32>) -> Result<()> {
+    let mut targets = targets.into_iter();
+    let Some(first) = targets.next() else { return Ok(()) };
+    if targets.any(|other| other != first) {
+        return Ok(());
+    }
+    let every = match first {
+        0.0 => "result is a win of Black".to_string(),
+        0.5 => "result is a draw".to_string(),
+        1.0 => "result is a win of White".to_string(),
+        label => format!("label is {label}"),
+    };
+    let reason = format!("every {every}: nothing can be learned; give losses, draws and wins");
+    Err(Error::Numeric(reason))
+}
+
 /// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for the bracket,
 /// then Brent's method (Brent, "Algorithms for minimization without derivatives", 1973, chapter 5).
 pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKind) -> Result<ScaleFit> {
+    refuse_one_target(which.iter().map(|&n| dataset.results()[n as usize]))?;
     if scores.iter().all(|&score| score == 0.0) {
         let reason = "K cannot be fitted where the prior scores every position as 0";
         return Err(Error::Usage(reason.to_string()).advise(give_k()));

@@ -2,31 +2,39 @@
 
 use std::fmt::Write as _; // to strings, which cannot fail
 
+use gputexel::dataset::Blend;
 use gputexel::run::Start;
+use gputexel::tuning::BlendRecord;
 
 use super::super::table::{counted, percent};
 
-pub fn blend_lines(start: &Start<'_>) -> String {
-    let mut out = String::new();
-    let (Some(blend), Some(record)) = (start.record.config.blend, start.record.blend) else { return out };
-    let origin = if record.k_fitted { ", fitted" } else { "" };
-    let _ = match blend.share {
-        1.0 => writeln!(out, "targets     search scores (K {:.6}{origin}); --blend 0 takes results", blend.k),
-        share => writeln!(
-            out,
-            "targets     {share} search score (K {:.6}{origin}) + {} result",
-            blend.k,
-            1.0 - share
-        ),
+/// Line about the targets, unless they are the results of games: what they are, their K and where it is from.
+pub fn targets_line(blend: Option<(Blend, BlendRecord)>, labels_k: Option<&str>) -> String {
+    let Some((blend, record)) = blend else {
+        let line = |k| format!("targets     search scores; K {k} (of 'extract --target score')\n");
+        return labels_k.map(line).unwrap_or_default();
     };
-    let without = record.positions - record.scored;
+    let (share, k) = (blend.share, blend.k);
+    let origin = match (record.k_fitted, record.k_default, share == 1.0) {
+        (true, _, _) => "fitted to the results",
+        (_, false, _) => "given",
+        (_, true, true) => "default",
+        (_, true, false) => "default: the results do not follow the scores",
+    };
+    match share {
+        1.0 => format!("targets     search scores; K {k} ({origin}); --blend 0 takes results\n"),
+        _ => format!("targets     {share} search scores + {} results; K {k} ({origin})\n", 1.0 - share),
+    }
+}
+
+pub fn blend_lines(start: &Start<'_>) -> String {
+    let blend = start.record.config.blend.zip(start.record.blend);
+    let mut out = targets_line(blend, start.data.metadata().selection.get("target_k").map(String::as_str));
+    let without = blend.map_or(0, |(_, record)| record.positions - record.scored);
     if without > 0 {
-        let share = percent(without, record.positions);
-        let _ = writeln!(
-            out,
-            "            {} without a score ({share}): result only",
-            counted(without, "position")
-        );
+        let positions = counted(without, "position");
+        let share = percent(without, start.data.len() as u64);
+        let _ = writeln!(out, "            {positions} without a score ({share}): result only");
     }
     out
 }

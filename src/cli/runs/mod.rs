@@ -19,6 +19,7 @@ use super::backend::Backend;
 use super::context::Context;
 use super::output::{print_text, write_stdout};
 use super::report;
+pub use blend::targets_line;
 pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;

@@ -24,7 +24,8 @@ pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     let files = files(args, context)?;
     files.check(&args.datasets)?;
     let backend = args.backend.open()?;
-    let data = dataset::read_positions(&args.datasets)?.with_sections(args.fresh.sections)?;
+    let mut data = dataset::read_positions(&args.datasets)?.with_sections(args.fresh.sections)?;
+    data.unite_games(&data.repeated_games());
     let config = configure(args, &data)?;
     carry_out(&files.begin(config, data)?, args, context, &backend)
 }

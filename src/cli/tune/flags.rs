@@ -84,14 +84,12 @@ pub struct NewRunArgs {
     /// K of --target score [default: 1]
     #[arg(long, value_name = "K", requires = "target", help_heading = "Inputs")]
     pub(super) target_k: Option<f64>,
-    /// Tune on positions in which missing material was often given up for something; see docs/strength.md
-    #[arg(long, help_heading = "Inputs")]
-    pub(super) allow_compensation: bool,
     /// Share of the search score in the targets, 0 to 1, the rest being the result; see docs/blend.md [default: 1 if
     /// most positions have a search score, else 0]
     #[arg(long, value_name = "SHARE", help_heading = "Objective")]
     pub(super) blend: Option<f64>,
-    /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit]
+    /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit,
+    /// or 1 if results do not follow scores]
     #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
     pub(super) blend_k: Option<String>,
     /// Ignore the bounds of the basis

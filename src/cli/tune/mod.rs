@@ -161,7 +161,6 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
         round: fresh.rounding()?,
         limits: fresh.limits(objective),
         starts: fresh.starts,
-        refuse_compensation: !fresh.allow_compensation,
         ..objective.settings()?
     })
 }

@@ -4,12 +4,14 @@
 use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
+use gputexel::checking::{Ahead, compensation_unknown};
 use gputexel::model::PieceValues;
 use gputexel::report::{Known, shape_board};
 use gputexel::run::Tuned;
 use gputexel::tuning::{HeldOutGain, ScaleMode};
 
 use super::super::conclusion::{next, verdict};
+use super::super::runs::targets_line;
 use super::super::style::{columns, shade};
 use super::super::table::{aligned, counted, grouped};
 
@@ -25,6 +27,7 @@ const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 /// Formats the summary, with the board of a piece or of the table that stands out most.
 pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let mut out = data_line(tuned);
+    out += &ahead_line(tuned);
     out += &gain_line(tuned);
     let conclusion = tuned.conclusion();
     out += &verdict(&conclusion.verdict);
@@ -38,12 +41,16 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
 
 fn data_line(tuned: &Tuned) -> String {
     let games = tuned.games.map(|games| format!(" of {}", counted(games, "game"))).unwrap_or_default();
-    let targets = match tuned.config().blend {
-        None => String::new(),
-        Some(blend) if blend.share == 1.0 => "; targets are search scores".to_string(),
-        Some(blend) => format!("; targets are {} search scores", blend.share),
-    };
-    format!("data        {}{games}{targets}\n", counted(tuned.positions, "position"))
+    let targets = targets_line(tuned.config().blend.zip(tuned.record.blend), tuned.labels_k.as_deref());
+    format!("data        {}{games}\n{targets}", counted(tuned.positions, "position"))
+}
+
+/// Line about the targets of sides that are ahead, by which compensation is judged.
+fn ahead_line(tuned: &Tuned) -> String {
+    let Some(halves) = &tuned.doubts.ahead else { return String::new() };
+    let unknown =
+        if compensation_unknown(halves) { "; too few to tell whether pieces were given up" } else { "" };
+    format!("ahead       by a minor piece: {}{unknown}\n", Ahead::figures(halves))
 }
 
 /// Line about the held-out loss or, if nothing was held out, the training loss.

@@ -16,6 +16,7 @@ impl Judgement {
             Self::Better => ("verdict better", "better"),
             Self::Same => ("verdict", "no better"),
             Self::Worse => ("verdict worse", "worse"),
+            Self::CannotBeJudged => ("verdict", "cannot be judged"),
             Self::TooLittle => ("verdict", "too little data"),
             Self::Unknown => ("verdict", "unknown"),
         }

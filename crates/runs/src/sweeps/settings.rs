@@ -6,11 +6,13 @@ use std::sync::atomic::AtomicBool;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
+use gputexel_ingest::extraction::Target;
 use gputexel_io::{Advice, Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
-use gputexel_tune::{exact_scores, fit_scale, penalties_of};
+use gputexel_tune::{exact_scores, fit_scale, penalties_of, refuse_one_target};
 
+use crate::blend::results_follow;
 use crate::sweeps::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
@@ -138,6 +140,9 @@ impl SweepSettings {
                 (gputexel_report::grouped(runs as u64), gputexel_report::grouped(MAX_RUNS as u64));
             return Err(Error::Usage(format!("{runs} runs: at most {most}")));
         }
+        if !config.blends() {
+            refuse_one_target(data.results().iter().copied())?;
+        }
         config.blend_k = self.blend_scale(data, &config)?;
         config.k = self.scales(data, &config)?;
         Ok(config)
@@ -203,6 +208,9 @@ impl SweepSettings {
         let searched = searched.iter().enumerate().filter(|(_, score)| !score.is_nan());
         let (which, scores): (Vec<u32>, Vec<f64>) =
             searched.map(|(n, &score)| (n as u32, f64::from(score))).unzip();
+        if !results_follow(data, &which) {
+            return Ok(Some(Target::DEFAULT_K));
+        }
         let fit = fit_scale(data, &scores, &which, LossKind::Squared);
         fit.map(|fit| Some(fit.k)).map_err(|e| {
             let advice = Advice::default().text("give it with ").setting("blend-k", "");

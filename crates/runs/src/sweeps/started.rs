@@ -14,6 +14,7 @@ use gputexel_tune::Checkpoint;
 use gputexel_tune::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepRecord};
 use serde_json::Value;
 
+use crate::doubts::Doubts;
 use crate::sweeps::best::{BestTarget, check_best, holds_best_only};
 use crate::sweeps::results::{FIRST_COLUMN, PICTURE, RUNS};
 use crate::sweeps::{BestParameters, SweepResults};
@@ -173,7 +174,8 @@ impl SweepFiles {
 }
 
 fn positions_of(config: &SweepConfig) -> Result<Dataset> {
-    let data = dataset::read_many(&config.datasets)?;
+    let mut data = dataset::read_many(&config.datasets)?;
+    data.unite_games(&data.repeated_games());
     if data.checksum() != config.checksum {
         let reason = "is not the dataset that the sweep started with";
         return Err(Error::input(&config.datasets[0], reason));
@@ -248,7 +250,8 @@ impl StartedSweep {
 
     pub fn warnings(&self) -> Vec<String> {
         let folder = self.folder.as_ref().and_then(RunFolder::warning);
-        folder.into_iter().chain(self.best.as_ref().and_then(BestTarget::warning)).collect()
+        let best = self.best.as_ref().and_then(BestTarget::warning);
+        folder.into_iter().chain(best).chain(Doubts::of(&self.data).warnings()).collect()
     }
 
     /// Trains until the end, or until the flag is set, and writes the results:

@@ -47,7 +47,6 @@ fn gauss_newton_reaches_the_minimum() {
     let Some((bench, _)) = engine_725k() else { return };
     let report = bench.tune([
         "out.bin",
-        "--allow-compensation",
         "--out",
         "r",
         "--prior",
