@@ -1,6 +1,7 @@
 //! Why held-out positions cannot tell what values are good for.
 
-use gputexel_dataset::{Dataset, objective};
+use gputexel_dataset::Dataset;
+use gputexel_ingest::trace::Reference;
 use gputexel_model::Prior;
 use gputexel_report::grouped;
 use gputexel_tune::{Ahead, explained_compensation};
@@ -39,8 +40,8 @@ impl Doubts {
     }
 }
 
-/// Difference of evaluations that rounding explains, centipawns.
-const ROUNDED_CP: f64 = 1.0;
+/// Difference of evaluations that rounding explains, centipawns: that of a sum, and of several divisions.
+const ROUNDED_CP: [f64; 2] = [1.0, 3.0];
 
 /// Compares the evaluations that an engine printed with those of its features under the values that they had.
 pub fn wrong_trace(data: &Dataset) -> Option<String> {
@@ -50,8 +51,13 @@ pub fn wrong_trace(data: &Dataset) -> Option<String> {
         return None;
     }
     let theta = Prior::default_for(set).theta(set).ok()?;
+    let rounded = ROUNDED_CP[usize::from(data.program().is_some())];
+    let reference = Reference::try_new(set, theta, rounded).ok()?;
     let known = (0..data.len()).filter(|&n| !printed[n].is_nan());
-    let differs = |&n: &usize| (objective::score(data, &theta, n) - f64::from(printed[n])).abs() > ROUNDED_CP;
+    let differs = |&n: &usize| {
+        let (score, near_kink) = reference.score_of(data, n);
+        !near_kink && (score - f64::from(printed[n])).abs() > rounded
+    };
     let differing = known.clone().filter(differs).count();
     (differing > 0).then(|| {
         let (differing, known) = (grouped(differing as u64), grouped(known.count() as u64));

@@ -1,6 +1,6 @@
 //! Nonlinear evaluations: from a schema and a trace to a check, a dataset and back.
 
-use super::{HEAD, bench, import, refuse};
+use super::{HEAD, IMPORT, bench, import, refuse};
 use crate::common::prelude::*;
 
 fn schema() -> String {
@@ -195,7 +195,9 @@ fn reports_mistakes() {
     // A schema whose danger is never above 0.
     bench.write("t.svm", trace(300));
     bench.write("s.json", schema().replace("[48, 41]", "0"));
-    let report = import(&bench, "t.svm", "");
+    let (_, report, err) = bench.run((IMPORT, "t.svm"));
+    assert!(err.contains("of 300 evaluations of the trace are not those of its features"), "{err}");
+    let report: Value = serde_json::from_str(&report).unwrap();
     let warning = report["sources"][0]["warnings"][0].str();
     assert!(
         warning.starts_with(
