@@ -131,8 +131,10 @@ mod tests {
             let mut settings = default_extraction();
             settings.target = target;
             settings.selection.duplicates = Duplicates::Keep;
-            extract_to(&[file.clone()], &settings, &output, &AtomicBool::new(false), &mut |_| Ok(()))
-                .unwrap();
+            extract_to(std::slice::from_ref(&file), &settings, &output, &AtomicBool::new(false), &mut |_| {
+                Ok(())
+            })
+            .unwrap();
             read(&output).unwrap()
         };
         let labelled = extracted(Target::Score { k: Target::DEFAULT_K });

@@ -176,8 +176,12 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    let wrong = tuned.doubts.wrong_trace.as_ref();
-    found.extend(wrong.map(|text| Finding::warning(FindingKind::WrongTrace, text, Vec::new())));
+    let doubts = [
+        (FindingKind::WrongTrace, &tuned.doubts.wrong_trace),
+        (FindingKind::MostlyDrawn, &tuned.doubts.mostly_drawn),
+    ];
+    let warned = |(kind, text): (_, &Option<String>)| Some(Finding::warning(kind, text.clone()?, Vec::new()));
+    found.extend(doubts.into_iter().filter_map(warned));
     found.extend(fallen_pieces(tuned));
     let relative = relative_tables(&tuned.features, &tuned.config().prior_theta);
     found.extend(relative.map(|text| Finding::warning(FindingKind::RelativeTables, text, Vec::new())));

@@ -6,8 +6,10 @@ use gputexel_model::Prior;
 use gputexel_report::grouped;
 use gputexel_tune::{Ahead, explained_compensation};
 
-/// Share of wins of one color among the results from which on little but the colors is learned.
-const ONE_SIDED: f64 = 0.85;
+/// Wins of one color among the results from which on little but the colors is learned, and draws from which on they are
+/// named, percent.
+const ONE_SIDED: f64 = 85.0;
+const MOSTLY_DRAWN: f64 = 90.0;
 
 /// What is known of the targets and the games of a dataset before anything is tuned.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +20,8 @@ pub struct Doubts {
     pub compensated: Option<String>,
     /// What is wrong with the trace that was imported.
     pub wrong_trace: Option<String>,
+    /// That few games were decided.
+    pub mostly_drawn: Option<String>,
     /// Why held-out positions are no measure.
     pub not_held_out: Option<String>,
 }
@@ -29,14 +33,20 @@ impl Doubts {
         let ahead = own.then(|| Ahead::of(data)).flatten();
         let compensated = ahead.as_ref().and_then(explained_compensation);
         let not_held_out = one_sided(data).or_else(|| unknown_games(data));
-        Self { ahead, compensated, wrong_trace: wrong_trace(data), not_held_out }
+        Self {
+            ahead,
+            compensated,
+            wrong_trace: wrong_trace(data),
+            mostly_drawn: mostly_drawn(data),
+            not_held_out,
+        }
     }
 
     /// Warnings for commands without a verdict.
     pub fn warnings(self) -> impl Iterator<Item = String> {
         let unplayable = self.compensated.map(|why| format!("do not play these values as they are: {why}"));
         let unmeasured = self.not_held_out.map(|why| format!("held-out losses say little: {why}"));
-        self.wrong_trace.into_iter().chain(unplayable).chain(unmeasured)
+        self.wrong_trace.into_iter().chain(self.mostly_drawn).chain(unplayable).chain(unmeasured)
     }
 }
 
@@ -68,17 +78,23 @@ pub fn wrong_trace(data: &Dataset) -> Option<String> {
     })
 }
 
+fn share_of(data: &Dataset, result: f32) -> f64 {
+    data.results().iter().filter(|&&other| other == result).count() as f64 / data.len().max(1) as f64
+}
+
 fn one_sided(data: &Dataset) -> Option<String> {
     [(1.0, "White"), (0.0, "Black")].into_iter().find_map(|(won, color)| {
-        let wins = data.results().iter().filter(|&&result| result == won).count();
-        let share = wins as f64 / data.len().max(1) as f64;
-        (share >= ONE_SIDED).then(|| {
-            format!(
-                "{:.0} % of the results are wins of {color}, so that squares which tell the colors apart look good",
-                (100.0 * share).floor()
-            )
+        let percent = (100.0 * share_of(data, won)).floor();
+        (percent >= ONE_SIDED).then(|| {
+            format!("{percent} % of the results are wins of {color}, so that squares which tell the colors apart look good")
         })
     })
+}
+
+fn mostly_drawn(data: &Dataset) -> Option<String> {
+    let percent = (100.0 * share_of(data, 0.5)).floor();
+    let text = || format!("{percent} % of the results are draws: only the others tell values apart");
+    (percent >= MOSTLY_DRAWN).then(text)
 }
 
 fn unknown_games(data: &Dataset) -> Option<String> {
@@ -150,5 +166,12 @@ mod tests {
         let mixed = doubt(&[games(0..12, true), games(12..18, false)]);
         assert!(mixed.unwrap().contains("positions do not know their games"));
         assert!(doubt(&[won(games(0..12, true))]).unwrap().starts_with("100 %"));
+        let drawn = won(games(0..12, true)).replace(" 1 4k3", " 0.5 4k3");
+        assert!(
+            Doubts::of(&extracted(&[drawn]))
+                .mostly_drawn
+                .unwrap()
+                .starts_with("100 % of the results are draws")
+        );
     }
 }
