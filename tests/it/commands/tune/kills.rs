@@ -106,7 +106,7 @@ kinds! {
     killed_run_resumes_to_the_same_bytes "-q tune d.bin --l2=0 --k=0.8 --optimizer=adam --epochs=3000 --checkpoint-every=0 --backend=cpu --threads=1 --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 3 20 ~ @/metrics.jsonl @/params.json @/tables.h @/tables.rs";
     adam_in_batches "-q tune d.bin --l2=0 --k=0.8 --optimizer=adam --learning-rate=0.5,2,5 --batches=3 --schedule=step:0.9:7 --epochs=500 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 3 20 ~ @/metrics.jsonl @/params.json";
     adam_with_held_out_games "-q tune d.bin --l2=0 --k=0.8 --optimizer=adam --holdout=0.25 --patience=3000 --epochs=3000 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 3 20 ~ @/metrics.jsonl @/params.json";
-    games "-q tune games.pgn --duplicates=keep --l2=0 --k=0.8 --optimizer=adam --epochs=1000 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 1 3 ~ @/params.json";
+    games "-q tune games.pgn --l2=0 --k=0.8 --optimizer=adam --epochs=1000 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 1 3 ~ @/params.json";
     blend "-q tune scored.bin --l2=1e-4 --k=0.8 --blend=0.4 --optimizer=adam --epochs=3000 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 3 20 ~ @/params.json";
     constraints "-q tune d.bin --l2=0 --k=0.8 --positive=queen --optimizer=adam --epochs=1500 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 3 20 ~ @/params.json @/z.json";
     gauss_newton "-q tune d.bin --optimizer=gauss-newton --bootstrap=8 --round=local --l2=1e-3 --epochs=6 --checkpoint-every=0 --backend=cpu --out=@ ~ -q tune --backend=cpu --resume=@ ~ @/metrics.jsonl ~ 1 3 ~ @/params.json @/tables.hpp";
@@ -117,5 +117,5 @@ kinds! {
     killed_spsa_runs_resume "-q spsa run run.toml -N100 --concurrency=1 --limit=nodes=20 --out=@ ~ -q spsa run --resume=@ ~ @/spsa.jsonl ~ 3 9 ~ @/spsa.jsonl @/log.csv @/values.csv @/params.json";
     killed_matches_resume "-q match material zero --nodes=20 --games=100 --concurrency=2 --out=@ ~ -q match --resume=@ ~ @/match.jsonl ~ 3 9 ~ @/match.jsonl";
     killed_selfplay_resumes "-q selfplay --nodes=20 --games=100 --max-plies=60 --format=pgn,binpack --out=@ ~ -q selfplay --resume=@ ~ @/selfplay.jsonl ~ 3 9 ~ @/games.pgn @/games.binpack";
-    killed_rescoring_resumes "-q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep ~ -q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep --resume ~ @.txt.rescore/rescore.jsonl ~ 2 3 ~ @.txt";
+    killed_rescoring_resumes "-q rescore in.epd -o=@.txt --engine=material --nodes=200 ~ -q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep --resume ~ @.txt.rescore/rescore.jsonl ~ 2 3 ~ @.txt";
 }

@@ -196,7 +196,7 @@ fn clears_leftovers_and_fills_gaps() {
     write_games(&bench, "games.pgn");
     let why = "s: there is nothing to resume: it has no run.json yet";
     bench.fails_with("tune --resume s --backend cpu", 1, why);
-    let games = "-q tune games.pgn --duplicates keep --l2=0 --k 0.8 --epochs 1 --backend cpu --out";
+    let games = "-q tune games.pgn --l2=0 --k 0.8 --epochs 1 --backend cpu --out";
     assert_eq!(bench.run((games, "s")).0, 0);
     assert!(bench.names("s").iter().all(|name| !name.starts_with('.')), "{:?}", bench.names("s"));
     // Files of others are not overwritten.
