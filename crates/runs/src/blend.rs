@@ -42,7 +42,9 @@ impl BlendSettings {
         split: &Split,
         loss: LossKind,
     ) -> Result<Option<(Blend, BlendRecord)>> {
-        let Some(share) = self.share else { return Ok(None) };
+        let Some(share) = self.share.filter(|share| *share != BlendShare::Given(0.0)) else {
+            return Ok(None);
+        };
         let scores = data.search_scores();
         if share == BlendShare::Scores && !data.prefers_scores() {
             return Ok(None);

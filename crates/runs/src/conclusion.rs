@@ -12,7 +12,7 @@ use gputexel_report::{
     Conclusion, FactorDiagnostics, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped,
     quoted,
 };
-use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, space_of};
+use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, space_of};
 
 /// Standard errors beyond which a difference counts: of Student's t with the 9 degrees of freedom of ten folds, 97.5 %.
 const CLEAR: f64 = 2.26;
@@ -40,12 +40,6 @@ pub(crate) fn conclude(tuned: &Tuned) -> Conclusion {
     Conclusion { findings: findings(tuned), verdict, next }
 }
 
-/// Returns the number of games of a run, or that of its positions if games are not known.
-fn independent(strength: Option<&Strength>, positions: u64) -> u64 {
-    let games = strength.filter(|strength| strength.folds > 0).map(|strength| strength.clusters);
-    games.unwrap_or(positions).min(positions)
-}
-
 /// Judges a difference of held-out losses by its error; one without an error says nothing.
 fn judge(HeldOutGain { before, after, error }: HeldOutGain) -> Judgement {
     let change = after - before;
@@ -60,12 +54,12 @@ fn judge(HeldOutGain { before, after, error }: HeldOutGain) -> Judgement {
 
 /// Judges a result; without held-out positions, by the loss in training only if that is worse.
 fn judgement(tuned: &Tuned) -> Judgement {
-    let few_games = independent(tuned.record.strength.as_ref(), tuned.positions) < MIN_GAMES;
+    let few_games = tuned.games.unwrap_or(tuned.positions) < MIN_GAMES;
     let is_worse = || tuned.loss_before.zip(tuned.loss).is_some_and(|(before, after)| after > before);
     match tuned.gain() {
         _ if tuned.doubts.compensated.is_some() && !tuned.is_start() => Judgement::CannotBeJudged,
         _ if few_games => Judgement::TooLittle,
-        None if tuned.has_few_positions() => Judgement::TooLittle,
+        None if crate::are_few(tuned.positions, tuned.outcome.z.len()) => Judgement::TooLittle,
         _ if tuned.is_start() => Judgement::Same,
         Some(gain) => match judge(gain) {
             Judgement::Better | Judgement::Same if tuned.doubts.not_held_out.is_some() => {
@@ -111,8 +105,9 @@ fn words(tuned: &Tuned, judgement: Judgement) -> String {
     let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
     match judgement {
         Judgement::TooLittle => format!(
-            "TOO LITTLE DATA: {} for {}: expect noise",
+            "TOO LITTLE DATA: {}{} for {}: expect noise",
             counted(tuned.positions, "position"),
+            tuned.games.map_or(String::new(), |games| format!(" of {}", counted(games, "game"))),
             counted(tuned.outcome.z.len() as u64, "parameter")
         ),
         Judgement::CannotBeJudged => match (&tuned.doubts.compensated, &tuned.doubts.not_held_out) {
@@ -195,7 +190,7 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
     }));
     if tuned.united_games > 0 {
         let games = counted(tuned.united_games, "game");
-        let text = format!("{games} of the data repeat others: held out together, and counted once");
+        let text = format!("{games} of the data repeat others, and are held out with them");
         found.push(Finding::warning(FindingKind::RepeatedGames, text, Vec::new()));
     }
     let term = tuned.constant_term.as_ref().map(|term| term.warning());

@@ -6,10 +6,14 @@ use gputexel_model::Prior;
 use gputexel_report::grouped;
 use gputexel_tune::{Ahead, explained_compensation};
 
-/// Wins of one color among the results from which on little but the colors is learned, and draws from which on they are
-/// named, percent.
+/// Wins of one color among the decided results from which on little but the colors is learned, and draws among all
+/// results from which on they are named, percent.
 const ONE_SIDED: f64 = 85.0;
 const MOSTLY_DRAWN: f64 = 90.0;
+/// Positions of a game, on average, from which on nearly all games in the data twice are recognized.
+const RECOGNIZED: u64 = 40;
+/// Search scores that are all below it are no centipawns.
+const PAWNS: f32 = 25.0;
 
 /// What is known of the targets and the games of a dataset before anything is tuned.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +35,9 @@ impl Doubts {
         // What the values of another engine call an advantage need not be material.
         let own = data.metadata().feature_set.imported.is_none();
         let ahead = own.then(|| Ahead::of(data)).flatten();
-        let compensated = ahead.as_ref().and_then(explained_compensation);
-        let not_held_out = one_sided(data).or_else(|| unknown_games(data));
+        let in_pawns = in_pawns(data);
+        let compensated = ahead.as_ref().filter(|_| in_pawns.is_none()).and_then(explained_compensation);
+        let not_held_out = in_pawns.or_else(|| one_sided(data)).or_else(|| unknown_games(data));
         Self {
             ahead,
             compensated,
@@ -83,12 +88,22 @@ fn share_of(data: &Dataset, result: f32) -> f64 {
 }
 
 fn one_sided(data: &Dataset) -> Option<String> {
-    [(1.0, "White"), (0.0, "Black")].into_iter().find_map(|(won, color)| {
-        let percent = (100.0 * share_of(data, won)).floor();
-        (percent >= ONE_SIDED).then(|| {
-            format!("{percent} % of the results are wins of {color}, so that squares which tell the colors apart look good")
-        })
+    let [white, black] = [1.0, 0.0].map(|won| share_of(data, won));
+    let percent = (100.0 * white.max(black) / (white + black)).floor();
+    let color = if white > black { "White" } else { "Black" };
+    (percent >= ONE_SIDED).then(|| {
+        format!("{percent} % of the decided results are wins of {color}: squares tell the colors apart")
     })
+}
+
+/// Search scores in pawns make every position look even.
+fn in_pawns(data: &Dataset) -> Option<String> {
+    let scores: Vec<f32> =
+        data.search_scores().iter().map(|score| score.abs()).filter(|&s| s > 0.0).collect();
+    let small = scores.iter().filter(|&&score| score < PAWNS).count();
+    let aimed_at = data.results() != data.game_results();
+    (aimed_at && small as f64 >= (0.99 * scores.len() as f64).max(100.0))
+        .then(|| format!("search scores are below {PAWNS} centipawns: are they pawns?"))
 }
 
 fn mostly_drawn(data: &Dataset) -> Option<String> {
@@ -101,14 +116,18 @@ fn unknown_games(data: &Dataset) -> Option<String> {
     let without = data.positions_without_game();
     let positions = data.len() as u64;
     if without == positions {
-        return Some("the positions do not know their games, and neighbors are on both sides".to_string());
+        return Some(
+            "the games of the positions are not known, and neighbors may be held out from each other"
+                .to_string(),
+        );
     }
     if without > 0 {
         let (without, positions) = (grouped(without), grouped(positions));
-        return Some(format!("{without} of {positions} positions do not know their games"));
+        return Some(format!("the games of {without} of {positions} positions are not known"));
     }
-    data.may_repeat_games().then(|| {
-        let united = grouped(data.united_games());
+    let united = data.united_games();
+    (united > 0 && positions < RECOGNIZED * data.metadata().games).then(|| {
+        let united = grouped(united);
         format!("{united} games are in the data twice, and others may be: too few positions of each to tell")
     })
 }
@@ -158,14 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn scores_in_pawns_are_no_targets() {
+        let in_pawns = |line: &str| format!("{} 0.4\n", line.rsplit_once(' ').unwrap().0);
+        let mut data = extracted(&[games(0..12, true).lines().map(in_pawns).collect()]);
+        assert_eq!(Doubts::of(&data).not_held_out, None);
+        data.blend(gputexel_dataset::Blend { share: 1.0, k: 1.0 }).unwrap();
+        assert!(Doubts::of(&data).not_held_out.unwrap().contains("are they pawns?"));
+    }
+
+    #[test]
     fn positions_without_games_and_one_sided_results_are_no_measure() {
         let doubt = |files: &[String]| Doubts::of(&extracted(files)).not_held_out;
         assert_eq!(doubt(&[games(0..12, true)]), None);
-        assert!(doubt(&[games(0..12, false)]).unwrap().contains("do not know their games"));
+        assert!(doubt(&[games(0..12, false)]).unwrap().contains("are not known"));
         let won = |text: String| text.replace(" 0 4k3", " 1 4k3");
         let mixed = doubt(&[games(0..12, true), games(12..18, false)]);
-        assert!(mixed.unwrap().contains("positions do not know their games"));
+        assert!(mixed.unwrap().contains("positions are not known"));
         assert!(doubt(&[won(games(0..12, true))]).unwrap().starts_with("100 %"));
+        let unlosing = doubt(&[games(0..12, true).replace(" 0 4k3", " 0.5 4k3")]).unwrap();
+        assert!(unlosing.starts_with("100 % of the decided results are wins of White"), "{unlosing}");
         let drawn = won(games(0..12, true)).replace(" 1 4k3", " 0.5 4k3");
         assert!(
             Doubts::of(&extracted(&[drawn]))
