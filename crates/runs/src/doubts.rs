@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn scores_in_pawns_are_no_targets() {
-        let in_pawns = |line: &str| format!("{} 0.4\n", line.rsplit_once(' ').unwrap().0);
+        let in_pawns = |line: &str| format!("{line} 0.4\n");
         let mut data = extracted(&[games(0..12, true).lines().map(in_pawns).collect()]);
         assert_eq!(Doubts::of(&data).not_held_out, None);
         data.blend(gputexel_dataset::Blend { share: 1.0, k: 1.0 }).unwrap();
