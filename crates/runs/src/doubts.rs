@@ -12,7 +12,7 @@ const ONE_SIDED: f64 = 85.0;
 const MOSTLY_DRAWN: f64 = 90.0;
 /// Positions of a game, on average, from which on nearly all games in the data twice are recognized.
 const RECOGNIZED: u64 = 40;
-/// Search scores that are all below it are no centipawns.
+/// Search scores that are fractions below it are hardly centipawns.
 const PAWNS: f32 = 25.0;
 
 /// What is known of the targets and the games of a dataset before anything is tuned.
@@ -100,10 +100,10 @@ fn one_sided(data: &Dataset) -> Option<String> {
 fn in_pawns(data: &Dataset) -> Option<String> {
     let scores: Vec<f32> =
         data.search_scores().iter().map(|score| score.abs()).filter(|&s| s > 0.0).collect();
-    let small = scores.iter().filter(|&&score| score < PAWNS).count();
+    let small = scores.iter().filter(|&&score| score < PAWNS && score.fract() != 0.0).count();
     let aimed_at = data.results() != data.game_results();
-    (aimed_at && small as f64 >= (0.99 * scores.len() as f64).max(100.0))
-        .then(|| format!("search scores are below {PAWNS} centipawns: are they pawns?"))
+    (aimed_at && small >= (scores.len() / 2).max(100))
+        .then(|| format!("most search scores are fractions below {PAWNS} centipawns: are they pawns?"))
 }
 
 fn mostly_drawn(data: &Dataset) -> Option<String> {
