@@ -80,7 +80,7 @@ impl Dataset {
         self.united
     }
 
-    /// Counts the positions that do not know their game: all of them, or those alone in theirs where games are long.
+    /// Counts the positions whose game is not known: all of them, or those alone in theirs where games are long.
     pub fn positions_without_game(&self) -> u64 {
         let mut sizes: HashMap<u32, u64> = HashMap::new();
         self.games.iter().for_each(|&game| *sizes.entry(game).or_default() += 1);

@@ -18,14 +18,14 @@ pub enum BlendShare {
 pub struct BlendSettings {
     /// Share of the search score in the targets; the rest is the result. `None`: results only.
     pub share: Option<BlendShare>,
-    /// Scale constant of search scores, base-10 form; `None` to fit it.
+    /// Scale constant of search scores, base-10 form; `None` for 1, or to fit it where a share is given.
     pub k: Option<f64>,
 }
 
 impl BlendSettings {
     pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
-            None if self.k.is_some() => {
+            None | Some(BlendShare::Given(0.0)) if self.k.is_some() => {
                 let reason = "is only used where search scores are blended with results".to_string();
                 return Err(Error::Setting { setting: "blend-k", value: None, reason });
             }
