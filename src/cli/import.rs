@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use gputexel::conversion::ConversionSettings;
+use gputexel::formats::Format;
 use gputexel::io::{check_apart, check_outputs, write_atomically};
 use gputexel::marked_schema::read_marked_schema;
 use gputexel::run::wrong_trace;
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
-use gputexel::tracing::{TracingSettings, import_traced};
+use gputexel::tracing::{Tracing, import_traced};
 use gputexel::{Error, dataset};
 use serde_json::json;
 
@@ -158,9 +160,18 @@ impl Subcommand for ImportArgs {
                 with_progress(context, |hooks| import(&self.inputs, &settings, output, hooks))?
             }
             Some(command) => {
-                let mut settings = TracingSettings::try_new(command, &schema).map_err(|e| self.about(e))?;
-                self.apply(&mut settings.import);
-                with_progress(context, |hooks| import_traced(&self.inputs, &settings, output, hooks))?
+                let mut reading = ConversionSettings::everything(Format::Games).reading;
+                reading.max_bad_share = self.max_bad_share;
+                reading.threads = self.threads.unwrap_or(reading.threads);
+                let tracing = Tracing { command: &command, schema: self.schema.as_deref(), reading };
+                let configure = &mut |schema| {
+                    let mut settings = ImportSettings::new(schema);
+                    self.apply(&mut settings);
+                    Ok(settings)
+                };
+                with_progress(context, |hooks| {
+                    import_traced(&self.inputs, &tracing, output, hooks, configure)
+                })?
             }
         };
         if let Some(wrong) = wrong_trace(&dataset::read(output)?) {

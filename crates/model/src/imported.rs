@@ -39,6 +39,9 @@ pub struct ImportedParameter {
     pub max: [Option<f64>; 2],
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// File, line and column of its literal in the source of an evaluation that traces itself, which knows it by these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +99,8 @@ impl ImportedParameter {
     }
 
     pub(crate) fn is_plain(&self) -> bool {
-        *self == Self { prior: self.prior, place: self.place.clone(), ..Self::default() }
+        let Self { prior, place, at, .. } = self.clone();
+        *self == Self { prior, place, at, ..Self::default() }
     }
 }
 

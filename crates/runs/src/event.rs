@@ -5,6 +5,7 @@ use std::path::Path;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Fallback;
 use gputexel_ingest::extraction::{Progress, Report};
+use gputexel_ingest::trace::ImportReport;
 use gputexel_io::{Result, RunFolder};
 use gputexel_model::FeatureSet;
 use gputexel_tune::{EpochRecord, RunRecord};
@@ -23,6 +24,8 @@ pub enum RunEvent<'a> {
     Extracting(Progress),
     /// Games or positions were extracted to a file first.
     Extracted { report: &'a Report, output: &'a Path },
+    /// Positions were traced by an engine to a file first.
+    Traced { report: &'a ImportReport },
     /// The folder has a record of the run, which can be resumed and watched from now on.
     Opened { folder: &'a RunFolder, features: &'a FeatureSet },
     /// Something is being chosen before the run begins or after it, which may take a while.

@@ -28,6 +28,8 @@ use crate::uncertainty;
 pub(crate) struct Positions<'a> {
     pub data: Cow<'a, Dataset>,
     pub paths: Vec<PathBuf>,
+    /// Folder of a dataset that was made for this run, which keeps it.
+    pub made: Option<tempfile::TempDir>,
 }
 
 struct Prepared {
@@ -63,8 +65,10 @@ impl Beginning<'_, '_> {
         let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
         // Existing files are checked before anything is written.
         let prepared = match &mut positions {
-            Some(positions) => Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?),
-            None => None,
+            Some(positions) if positions.made.is_none() => {
+                Some(self.prepare(positions, &prior, theta.clone(), basis.clone())?)
+            }
+            _ => None,
         };
         let create = |path| RunFolder::create(path, Kind::Run, settings.overwrite).map(Some);
         let folder = match &settings.output {
@@ -78,8 +82,11 @@ impl Beginning<'_, '_> {
         let result = (|| {
             let (positions, prepared) = match (positions, prepared) {
                 (Some(positions), Some(prepared)) => (positions, prepared),
-                _ => {
-                    let mut positions = self.extract(inputs, &reading, folder.as_ref())?;
+                (made, _) => {
+                    let mut positions = match made {
+                        Some(made) => self.keep(made, folder.as_ref())?,
+                        None => self.extract(inputs, &reading, folder.as_ref())?,
+                    };
                     let prepared = self.prepare(&mut positions, &prior, theta, basis)?;
                     (positions, prepared)
                 }
@@ -104,17 +111,34 @@ impl Beginning<'_, '_> {
             let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
             (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
             let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
-            return Ok(Positions { data: Cow::Owned(data), paths: Vec::new() });
+            return Ok(Positions { data: Cow::Owned(data), paths: Vec::new(), made: None });
         };
-        let path = folder.file(DATASET);
+        let path = self.dataset_in(folder)?;
+        let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
+        (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
+        let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
+        Ok(Positions { data: Cow::Owned(data), paths: vec![path], made: None })
+    }
+
+    /// Returns the file for the dataset that a run makes.
+    fn dataset_in(&self, folder: &RunFolder) -> Result<PathBuf> {
         if self.settings.overwrite {
             folder.remove(DATASET)?;
         }
         folder.making(&[DATASET])?;
-        let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
-        (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-        let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
-        Ok(Positions { data: Cow::Owned(data), paths: vec![path] })
+        Ok(folder.file(DATASET))
+    }
+
+    /// Moves a dataset that was made before the run to its folder.
+    fn keep<'p>(&self, mut positions: Positions<'p>, folder: Option<&RunFolder>) -> Result<Positions<'p>> {
+        let from = std::mem::take(&mut positions.paths);
+        if let (Some(folder), [from]) = (folder, &from[..]) {
+            let path = self.dataset_in(folder)?;
+            std::fs::copy(from, &path).map_err(|e| Error::io(&path, e))?;
+            positions.paths = vec![path];
+        }
+        positions.made = None;
+        Ok(positions)
     }
 
     fn prepare(

@@ -8,7 +8,7 @@ use gputexel_io::{Error, Result, StopFlag, check_present};
 use gputexel_tune::{RunRecord, UncertaintyRequest};
 
 use crate::event::{RunEvent, RunObserver};
-use crate::inputs::{are_datasets, passed_over};
+use crate::inputs::{are_datasets, passed_over, self_tracing, traced};
 use crate::resume::{Finished, Opened, Unfinished};
 use crate::settings::{RunOutput, TunerSettings};
 use crate::start::{Beginning, Positions};
@@ -162,10 +162,15 @@ impl<'a> Tuner<'a> {
                     let warning = "the run cannot be resumed: the files of its dataset are not named";
                     observe(RunEvent::Warning(warning))?;
                 }
-                (settings, Some(Positions { data: Cow::Borrowed(data), paths: files }), Vec::new())
+                (
+                    settings,
+                    Some(Positions { data: Cow::Borrowed(data), paths: files, made: None }),
+                    Vec::new(),
+                )
             }
             Source::Files(paths, settings) => {
-                let positions = match are_datasets(&paths)? {
+                let command = self_tracing(&paths)?;
+                let positions = match command.is_none() && are_datasets(&paths)? {
                     true if settings.extraction.is_some() => {
                         return Err(Error::Usage(
                             "how inputs are read only applies to games, positions and training data, but these are \
@@ -176,9 +181,12 @@ impl<'a> Tuner<'a> {
                     true => {
                         passed_over(&paths).map_or(Ok(()), |text| observe(RunEvent::Warning(&text)))?;
                         let data = dataset::read_many(&paths)?.with_sections(settings.sections)?;
-                        Some(Positions { data: Cow::Owned(data), paths: paths.clone() })
+                        Some(Positions { data: Cow::Owned(data), paths: paths.clone(), made: None })
                     }
-                    false => None,
+                    false => match command {
+                        Some(command) => Some(traced(&paths, &command, &settings, &stop, observe)?),
+                        None => None,
+                    },
                 };
                 (settings, positions, paths)
             }

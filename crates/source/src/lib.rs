@@ -11,6 +11,7 @@ mod files;
 mod init;
 mod languages;
 mod layout;
+pub mod literals;
 mod names;
 mod nearest;
 mod order;

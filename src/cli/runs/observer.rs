@@ -10,6 +10,7 @@ use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
 use gputexel::optimizer::SwarmDetails;
 use gputexel::run::{Deciding, RunEvent, Start};
+use gputexel::trace::ImportReport;
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
@@ -119,6 +120,11 @@ impl<'a> Observer<'a> {
                 self.extracted = true;
                 let tells = talks && self.verbose;
                 print_extraction(tells, report, &output.display().to_string())?;
+            }
+            RunEvent::Traced { report } => {
+                self.reading = None;
+                self.extracted = true;
+                print_trace(talks && self.verbose, report)?;
             }
             RunEvent::Opened { .. } => {}
             RunEvent::Deciding { what, progress, share } => {
@@ -280,6 +286,25 @@ impl Resamples {
 }
 
 /// Prints warnings about the inputs and, if the user is `told`, what was extracted.
+/// Prints where traced positions come from.
+fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
+    for source in &report.sources {
+        let path = &source.record.path;
+        source.warnings.iter().for_each(|text| {
+            note!("{}", gputexel::io::printable(&format!("gputexel: warning: {path}: {text}")));
+        });
+        if told {
+            let positions = counted(source.record.positions, "position");
+            let left_out = grouped(source.record.records - source.record.positions);
+            print_text(&format!("traced      {positions}, {path}, left out {left_out}\n"))?;
+        }
+    }
+    match told {
+        true => print_text(&format!("numbers     {}\n", grouped(report.features as u64))),
+        false => Ok(()),
+    }
+}
+
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
     for source in &report.sources {
         let record = &source.record;

@@ -101,9 +101,8 @@ impl Subcommand for VerifyArgs {
 impl VerifyArgs {
     fn compare(&self, context: &Context) -> anyhow::Result<()> {
         let kind = match (&self.schema, self.tracing.command()?) {
-            (Some(schema), Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
+            (schema, Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
             (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
-            (None, Some(_)) => return Err(Error::Usage("--trace-command needs --schema".to_string()).into()),
             (None, None) if self.has_datasets()? => EvaluationKind::Datasets,
             (None, None) => EvaluationKind::Positions,
         };

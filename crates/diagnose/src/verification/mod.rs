@@ -4,16 +4,18 @@
 mod rows;
 mod suspects;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use gputexel_chess::formats::Format;
 use gputexel_chess::selection::Selection;
 use gputexel_dataset::objective::expected_score;
 use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_ingest::conversion::ConversionSettings;
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{
     CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
-use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, TracingSettings, import_traced};
+use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, Tracing, import_traced};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
@@ -40,7 +42,8 @@ pub enum EvaluationKind {
     Traces(PathBuf),
     /// Output of a command for positions.
     Traced {
-        schema: PathBuf,
+        /// `None` for a program that traces itself.
+        schema: Option<PathBuf>,
         /// The command. It must not be given values: those of the engine are to be verified.
         command: TraceCommand,
     },
@@ -180,16 +183,19 @@ impl VerificationRequest {
 
     fn read(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
         let schema = match &self.kind {
-            EvaluationKind::Traces(schema) | EvaluationKind::Traced { schema, .. } => schema,
+            EvaluationKind::Traces(schema) => Some(schema),
+            EvaluationKind::Traced { schema, .. } => schema.as_ref(),
             EvaluationKind::Datasets => return self.read_datasets(file),
             EvaluationKind::Positions => return self.read_positions(file, hooks),
         };
-        let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
-        settings.max_bad_share = self.max_bad_share;
-        let set = settings.schema.feature_set().clone();
-        // Before reading the trace, which may take long.
-        let tuned = file.theta(&set, &self.params)?;
-        settings.reference = Some(Reference::try_new(&set, rounded(&tuned), self.tolerance_cp)?);
+        let mut configure = |schema: CompiledSchema| {
+            let mut settings = ImportSettings::new(schema);
+            settings.max_bad_share = self.max_bad_share;
+            let set = settings.schema.feature_set();
+            let values = rounded(&file.theta(set, &self.params)?);
+            settings.reference = Some(Reference::try_new(set, values, self.tolerance_cp)?);
+            Ok(settings)
+        };
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
         let path = folder.path().join("trace.bin");
         let report = match &self.kind {
@@ -201,13 +207,20 @@ impl VerificationRequest {
                     );
                     return Err(Error::Usage(text));
                 }
-                let mut tracing = TracingSettings::read(command.clone(), schema)?;
-                tracing.import = settings;
-                import_traced(&self.inputs, &tracing, &path, hooks)?
+                let schema = schema.map(PathBuf::as_path);
+                let mut reading = ConversionSettings::everything(Format::Games).reading;
+                reading.max_bad_share = self.max_bad_share;
+                let tracing = Tracing { command, schema, reading };
+                import_traced(&self.inputs, &tracing, &path, hooks, &mut configure)?
             }
-            _ => import(&self.inputs, &settings, &path, hooks)?,
+            _ => {
+                let schema = CompiledSchema::read(schema.map_or(Path::new(""), PathBuf::as_path))?;
+                import(&self.inputs, &configure(schema)?, &path, hooks)?
+            }
         };
         let data = dataset::read(&path)?;
+        let set = data.metadata().feature_set.clone();
+        let tuned = file.theta(&set, &self.params)?;
         let printed = data.static_evaluations().to_vec();
         let (worst, facts) = (report.comparison.worst, report.facts);
         Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst, facts })

@@ -112,7 +112,7 @@ impl CompiledSchema {
             builder.place(index, Action::Ignore, "ignore")?;
         }
         for record in &schema.parameters {
-            if record.at.is_some() {
+            if record.offset().is_some() {
                 let text = "has a place (\"at\"), which only parameters of accumulators have";
                 return usage(format!("parameter '{}': {text}", record.name));
             }
@@ -278,7 +278,7 @@ impl Builder {
             ("index", record.index.is_some()),
             ("indices", !record.indices.is_empty()),
             ("mg or eg", record.mg.is_some() || record.eg.is_some()),
-            ("at", record.at.is_some()),
+            ("at", record.offset().is_some()),
         ];
         let given: Vec<&str> = ways.iter().filter(|(_, given)| *given).map(|(way, _)| *way).collect();
         match given.len() {
@@ -343,6 +343,7 @@ impl Builder {
                 min: bounds(record.min),
                 max: bounds(record.max),
                 place,
+                at: record.source().map(str::to_string),
             });
             let mut add = |first: Option<u32>, half: Half| match first {
                 Some(first) => self.place(first.saturating_add(i as u32), Action::Feature(id, half), &whose),
@@ -429,7 +430,7 @@ impl Builder {
             let AccumulatorEntry::Own(own) = entry else { continue };
             let usage = |text: &str| Err(Error::Usage(format!("parameter '{}': {text}", own.name)));
             let indices = [own.index, own.mg, own.eg, own.indices.first().copied()];
-            let Some(at) = own.at.filter(|_| indices == [None; 4]) else {
+            let Some(at) = own.offset().filter(|_| indices == [None; 4]) else {
                 return usage("is one of an accumulator, which needs its place there (\"at\") and no index");
             };
             if own.phases.is_some_and(|said| said != phases && !matches!(phases, Phases::Both)) {

@@ -16,6 +16,7 @@ mod places;
 mod report;
 mod row_sums;
 mod schema;
+mod source_names;
 mod survey;
 mod truncation;
 
@@ -39,9 +40,9 @@ pub use comparison::{Comparison, Correlation, Outlier, Reference, ReferenceRow, 
 pub use compiled_schema::CompiledSchema;
 pub use export::{export, export_files};
 pub use line::{Batch, PositionFacts, read_lines};
-pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
+pub use parameters::{At, LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
-use schema::refuse_schema;
+pub(crate) use schema::refuse_schema;
 pub use schema::{
     Columns, Comment, GameColumn, PhaseRecord, QidWord, Results, ScaleRecord, Schema, View, Views,
 };

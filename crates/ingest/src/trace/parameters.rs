@@ -67,9 +67,18 @@ pub enum MadeNames {
     Squares,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected an offset or a place in a source, FILE:LINE:COLUMN")]
+pub enum At {
+    Offset(u32),
+    Source(String),
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaParameter {
+    /// May be left out where the source of the engine names it.
+    #[serde(default)]
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
@@ -77,10 +86,10 @@ pub struct SchemaParameter {
     pub index: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indices: Vec<u32>,
-    /// For a parameter of an accumulator, its coefficient's offset from the accumulator's index, or the first
-    /// offset of a table.
+    /// For a parameter that an accumulator declares, its coefficient's offset from the accumulator's index, or the
+    /// first offset of a table; for others, the place of the number in the engine's source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<u32>,
+    pub at: Option<At>,
     /// The index of the coefficient of its middlegame value alone, or the first index of a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mg: Option<u32>,
@@ -117,4 +126,20 @@ pub struct SchemaParameter {
     /// The place of a single parameter that is known otherwise than by a table; not in files.
     #[serde(skip)]
     pub place: Option<Place>,
+}
+
+impl SchemaParameter {
+    pub(super) fn offset(&self) -> Option<u32> {
+        match self.at {
+            Some(At::Offset(offset)) => Some(offset),
+            _ => None,
+        }
+    }
+
+    pub(super) fn source(&self) -> Option<&str> {
+        match &self.at {
+            Some(At::Source(at)) => Some(at),
+            _ => None,
+        }
+    }
 }

@@ -15,7 +15,7 @@ const FORMAT: &str = "gputexel-schema";
 const VERSION: u32 = 1;
 
 /// Refuses a file that is a schema where a trace or positions are expected: as positions, it would have none.
-pub(super) fn refuse_schema(path: &Path) -> Result<()> {
+pub(crate) fn refuse_schema(path: &Path) -> Result<()> {
     let mut head = Vec::new();
     // From anything but a file, reading would take something away.
     if path.is_file() && File::open(path).is_ok_and(|file| file.take(64).read_to_end(&mut head).is_ok()) {
@@ -228,13 +228,21 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema, or when the source
+    /// of an engine has other numbers than it says.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_beside(path, path.parent().unwrap_or(path))
+    }
+
+    /// Reads a schema as [`read`](Self::read), whose sources are near another folder than its own.
+    pub(crate) fn read_beside(path: &Path, folder: &Path) -> Result<Self> {
         let text = read_whole_text(path, SETTINGS_BYTES).map_err(|source| match source.kind() {
             std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
             _ => Error::io(path, source),
         })?;
-        Self::parse(&text, path)
+        let mut schema = Self::parse(&text, path)?;
+        schema.name_by_sources(path, folder)?;
+        Ok(schema)
     }
 
     /// Parses the text of a schema file.

@@ -43,6 +43,14 @@ impl TraceCommand {
         Ok(Self { text: text.to_string(), program, arguments: words.collect(), deadline })
     }
 
+    /// Returns the command that runs a program without arguments.
+    pub fn of_program(path: &Path) -> Self {
+        let program =
+            if path.components().count() == 1 { Path::new(".").join(path) } else { path.to_path_buf() };
+        let program = program.to_string_lossy().into_owned();
+        Self { text: program.clone(), program, arguments: Vec::new(), deadline: DEFAULT_DEADLINE }
+    }
+
     /// Returns true if it is given the values to search and evaluate with.
     pub fn takes_parameters(&self) -> bool {
         self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
@@ -53,14 +61,27 @@ impl TraceCommand {
         self.deadline
     }
 
+    /// Returns an error about it.
+    pub(super) fn fails(&self, what: &str) -> Error {
+        Error::Usage(format!("trace command '{self}': {what}"))
+    }
+
+    /// Returns the folder of its program, if it is there or in `PATH`.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        which::which(&self.program).ok()?.parent().map(Path::to_path_buf)
+    }
+
     pub(super) fn program(&self) -> PathBuf {
         PathBuf::from(&self.program)
     }
 
     /// Returns its arguments, with the values in the file `parameters`.
-    pub(super) fn arguments(&self, parameters: &Path) -> Vec<String> {
+    /// If it traces itself, it is told where to write the schema.
+    pub(super) fn arguments(&self, parameters: &Path, schema: Option<&Path>) -> Vec<String> {
         let parameters = parameters.display().to_string();
-        self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &parameters)).collect()
+        let own = self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &parameters));
+        let asked = schema.map(|path| ["--schema".to_string(), path.display().to_string()]);
+        own.chain(asked.into_iter().flatten()).collect()
     }
 }
 
@@ -79,7 +100,7 @@ mod tests {
         let command = TraceCommand::try_new("'my engine' trace --values={params} ''", 60.0).unwrap();
         assert!(command.takes_parameters());
         assert_eq!(command.program(), Path::new("my engine"));
-        assert_eq!(command.arguments(Path::new("/tmp/a b")), ["trace", "--values=/tmp/a b", ""]);
+        assert_eq!(command.arguments(Path::new("/tmp/a b"), None), ["trace", "--values=/tmp/a b", ""]);
         assert_eq!(command.to_string(), "'my engine' trace --values={params} ''");
         assert!(!TraceCommand::try_new("engine trace", 60.0).unwrap().takes_parameters());
         for (text, reason) in [("", "no program"), ("''", "no program"), ("engine 'a", "not closed")] {

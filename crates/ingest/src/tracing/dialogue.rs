@@ -30,7 +30,9 @@ pub(super) struct Question<'a> {
     pub command: &'a TraceCommand,
     pub parameters: &'a Path,
     pub name: &'a Path,
-    pub schema: &'a CompiledSchema,
+    /// `None` for a program that traces itself and writes it to a file.
+    pub schema: Option<&'a CompiledSchema>,
+    pub written: Option<&'a Path>,
 }
 
 struct Process(Arc<Contained>);
@@ -56,7 +58,7 @@ pub(super) fn ask(
     mut tell: impl FnMut(u64),
 ) -> Result<()> {
     let command = question.command;
-    let arguments = command.arguments(question.parameters);
+    let arguments = command.arguments(question.parameters, question.written);
     let program = command.program();
     let call = Call { program: &program, arguments: &arguments };
     let cannot = |error: std::io::Error| question.fails(&format!("cannot be started: {error}"));
@@ -74,7 +76,7 @@ pub(super) fn ask(
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     builder().spawn(move || read_blocks(pipes.stdout, &blocks)).map_err(cannot)?;
 
-    let adds_scores = !question.schema.has_score_column();
+    let adds_scores = !question.schema.is_some_and(CompiledSchema::has_score_column);
     let (line, first) = (Vec::new(), Vec::new());
     let mut listener = Listener { question, adds_scores, asked, answers, line, first, count: 0 };
     let mut life = Life { deadline: command.deadline(), taken, known: 0, since: Instant::now() };
@@ -218,7 +220,9 @@ impl<W: Write> Listener<'_, W> {
             )));
         }
         let score = sent.score.filter(|_| self.adds_scores);
-        let score = score.map(|score| self.question.schema.score_seen_by(sent.turn, score));
+        let seen =
+            |score| self.question.schema.map_or(score, |schema| schema.score_seen_by(sent.turn, score));
+        let score = score.map(seen);
         let scored = scored(&line, score);
         self.answers
             .write_all(scored.as_deref().unwrap_or(&line))
@@ -235,7 +239,8 @@ impl<W: Write> Listener<'_, W> {
     /// Rejects a command whose first lines are not traces, before it is sent all positions.
     fn judge(&mut self) -> Result<()> {
         let first = std::mem::take(&mut self.first);
-        let batch = read_lines(&first, 1, self.question.schema, None);
+        let Some(schema) = self.question.schema else { return Ok(()) };
+        let batch = read_lines(&first, 1, schema, None);
         match batch.complaints.first() {
             Some((number, reason)) if batch.positions() == 0 => Err(self.question.fails(&format!(
                 "does not print traces of this schema: none of {} lines can be used; the first, of position {number}: {reason}",

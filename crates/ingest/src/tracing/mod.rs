@@ -6,7 +6,7 @@ mod positions;
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,8 +14,11 @@ use std::time::Instant;
 pub use command::{DEFAULT_DEADLINE, PARAMETERS_WORD, TraceCommand};
 
 use crate::conversion::{ConversionSettings, convert};
-use crate::reading::{Hooks, Progress};
-use crate::trace::{Answers, CompiledSchema, ImportReport, ImportSettings, Record, Schema, import_answers};
+use crate::extraction::ExtractSettings;
+use crate::reading::{Hooks, Progress, check_reading};
+use crate::trace::{
+    Answers, CompiledSchema, ImportReport, ImportSettings, Record, Schema, import_answers, refuse_schema,
+};
 use dialogue::Question;
 use gputexel_chess::formats::Format;
 use gputexel_dataset::TracingRecord;
@@ -23,69 +26,91 @@ use gputexel_io::input::Input;
 use gputexel_io::{Error, Result, grouped, staging_folder};
 use gputexel_model::FeatureSet;
 
-#[derive(Clone, Debug)]
-pub struct TracingSettings {
-    pub command: TraceCommand,
-    pub import: ImportSettings,
-    schema: String,
+/// Settings of an import for the schema of its traces.
+pub type Configure<'a> = dyn FnMut(CompiledSchema) -> Result<ImportSettings> + 'a;
+
+/// Who traces positions, and what the traces mean.
+pub struct Tracing<'a> {
+    pub command: &'a TraceCommand,
+    /// File of the schema; `None` for a program that traces itself and writes its own, asked by `--schema FILE`.
+    pub schema: Option<&'a Path>,
+    /// How inputs other than lines are read, and which of their positions are traced.
+    pub reading: ExtractSettings,
 }
 
-impl TracingSettings {
-    /// Returns the default settings for a command and the schema of its traces.
-    pub fn try_new(command: TraceCommand, schema: &Schema) -> Result<Self> {
-        let import = ImportSettings::new(CompiledSchema::try_new(schema)?);
-        Ok(Self { command, import, schema: schema.to_json() })
-    }
-
-    /// Returns the default settings for a command and the schema of its traces in a file.
-    pub fn read(command: TraceCommand, path: &Path) -> Result<Self> {
-        Self::try_new(command, &Schema::read(path)?).map_err(|error| match error {
-            Error::Usage(reason) => Error::input(path, reason),
-            other => other,
-        })
+impl Tracing<'_> {
+    fn compiled(&self, path: &Path) -> Result<(String, CompiledSchema)> {
+        let schema = match self.schema {
+            Some(path) => Schema::read(path)?,
+            None => Schema::read_beside(path, self.command.folder().as_deref().unwrap_or(path))?,
+        };
+        let compiled = CompiledSchema::try_new(&schema).map_err(|error| match (error, self.schema) {
+            (Error::Usage(reason), Some(path)) => Error::input(path, reason),
+            (Error::Usage(reason), None) => self.command.fails(&format!("writes a schema of which {reason}")),
+            (other, _) => other,
+        })?;
+        Ok((schema.to_json(), compiled))
     }
 }
 
 /// Traces the positions of `inputs`, and writes a dataset to `output`. Inputs are lines
-/// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads, of which every position is taken.
+/// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads.
+/// `configure` makes the settings of the import of a schema; a program that traces itself writes it last.
 ///
-/// The traces of one input at a time are kept in a file next to the output until they are imported.
+/// The traces are kept in files next to the output until they are imported.
 ///
 /// # Errors
 /// As [`convert`] and [`import`](crate::trace::import); [`Error::Input`] when the command fails, hangs, or
 /// does not print one line for every position. In all these cases, nothing is written.
 pub fn import_traced(
     inputs: &[PathBuf],
-    settings: &TracingSettings,
+    tracing: &Tracing<'_>,
     output: &Path,
     hooks: &mut Hooks<'_>,
+    configure: &mut Configure<'_>,
 ) -> Result<ImportReport> {
     let start = Instant::now();
-    settings.import.validate(inputs, output)?;
-    if !settings.import.force && output.exists() {
-        return Err(Error::Exists(output.to_path_buf()));
-    }
+    let command = tracing.command;
+    check_reading(inputs, output, tracing.reading.max_bad_share, tracing.reading.threads)?;
+    inputs.iter().try_for_each(|input| refuse_schema(input))?;
     if inputs.iter().any(|path| path.as_os_str() == "-") {
         return Err(Error::Usage("-: positions to be traced are read from files".to_string()));
     }
     let beside = staging_folder(output);
     let folder = tempfile::Builder::new().prefix(".gputexel-").tempdir_in(&beside);
     let folder = folder.map_err(|e| Error::io(&beside, e))?;
-    let set = settings.import.schema.feature_set();
+    // Before anything is read: a wrong setting should not cost an hour.
+    let known = match tracing.schema {
+        Some(path) => {
+            let (schema, compiled) = tracing.compiled(path)?;
+            let settings = configure(compiled)?;
+            if !settings.force && output.exists() {
+                return Err(Error::Exists(output.to_path_buf()));
+            }
+            Some((schema, settings))
+        }
+        None => None,
+    };
     let parameters = folder.path().join("parameters.txt");
-    let values = set.imported_prior().unwrap_or_default();
-    std::fs::write(&parameters, values_text(set, &values)).map_err(|e| Error::io(&parameters, e))?;
-    let (mut traces, mut warnings) = (Vec::new(), vec![Vec::new(); inputs.len()]);
-    let mut answered = 0;
+    if let Some((_, settings)) = &known {
+        let set = settings.schema.feature_set();
+        let values = set.imported_prior().unwrap_or_default();
+        std::fs::write(&parameters, values_text(set, &values)).map_err(|e| Error::io(&parameters, e))?;
+    } else if command.takes_parameters() {
+        let reason = "has {params}, whose names only a schema can give";
+        return Err(Error::Usage(format!("trace command '{command}': {reason}")));
+    }
+    let mut warnings = vec![Vec::new(); inputs.len()];
+    let mut lines = Vec::new();
     for (i, path) in inputs.iter().enumerate() {
-        let lines = match positions::are_lines(path)? {
+        let of_input = folder.path().join(format!("{i}.fens"));
+        lines.push(match positions::are_lines(path)? {
             true => path.clone(),
             false => {
-                let lines = folder.path().join(format!("{i}.fens"));
-                let mut conversion = ConversionSettings::everything(Format::Games);
-                conversion.reading.max_bad_share = settings.import.max_bad_share;
-                conversion.reading.threads = settings.import.threads;
-                let report = convert(std::slice::from_ref(path), &conversion, &lines, hooks)?;
+                let reading = tracing.reading.clone();
+                let conversion =
+                    ConversionSettings { reading, format: Format::Games, default_score_cp: None };
+                let report = convert(std::slice::from_ref(path), &conversion, &of_input, hooks)?;
                 for source in report.sources {
                     let unused = source
                         .left_out
@@ -94,39 +119,110 @@ pub fn import_traced(
                     warnings[i].extend(unused);
                     warnings[i].extend(source.warnings);
                 }
-                lines
+                of_input
             }
-        };
-        let question = Question {
-            command: &settings.command,
-            parameters: &parameters,
-            name: path,
-            schema: &settings.import.schema,
-        };
-        let trace = folder.path().join(format!("{i}.svm"));
-        let bytes_read = Arc::default();
-        let bytes_total = std::fs::metadata(&lines).ok().map(|file| file.len());
-        let input = Input::open(&lines, Arc::clone(&bytes_read))?;
-        let file = File::create(&trace).map_err(|e| Error::io(&trace, e))?;
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        let mut count = 0;
-        dialogue::ask(&question, input, &mut file, hooks.cancel, |answers| {
-            count = answers;
-            let bytes_read = bytes_read.load(std::sync::atomic::Ordering::Relaxed);
-            (hooks.progress)(Progress { bytes_read, bytes_total, positions: answered + answers });
-        })?;
-        file.flush().map_err(|e| Error::io(&trace, e))?;
-        answered += count;
-        traces.push(trace);
+        });
     }
-    let record = TracingRecord { command: settings.command.to_string(), schema: settings.schema.clone() };
+    let mut answered = 0;
+    let mut ask =
+        |name: &Path, lines: &Path, schema: Option<&CompiledSchema>, written: Option<&Path>, trace: &Path| {
+            let question = Question { command, parameters: &parameters, name, schema, written };
+            let bytes_read = Arc::default();
+            let bytes_total = std::fs::metadata(lines).ok().map(|file| file.len());
+            let input = Input::open(lines, Arc::clone(&bytes_read))?;
+            let file = File::create(trace).map_err(|e| Error::io(trace, e))?;
+            let mut file = BufWriter::with_capacity(1 << 16, file);
+            let mut count = 0;
+            dialogue::ask(&question, input, &mut file, hooks.cancel, |answers| {
+                count = answers;
+                let bytes_read = bytes_read.load(std::sync::atomic::Ordering::Relaxed);
+                (hooks.progress)(Progress { bytes_read, bytes_total, positions: answered + answers });
+            })?;
+            answered += count;
+            file.flush().map_err(|e| Error::io(trace, e))
+        };
+    let trace = |i: usize| folder.path().join(format!("{i}.svm"));
+    let traces: Vec<PathBuf> = (0..inputs.len()).map(trace).collect();
+    let (schema, settings) = match known {
+        Some((schema, settings)) => {
+            for ((input, lines), trace) in inputs.iter().zip(&lines).zip(&traces) {
+                ask(input, lines, Some(&settings.schema), None, trace)?;
+            }
+            (schema, settings)
+        }
+        None => {
+            // Indices are given in the order of their first use, so that one process traces all inputs.
+            let written = folder.path().join("schema.json");
+            match &lines[..] {
+                [one] => ask(&inputs[0], one, None, Some(&written), &traces[0])?,
+                several => {
+                    let [all, answers] = ["all.fens", "all.svm"].map(|name| folder.path().join(name));
+                    let counts = join_lines(several, &all)?;
+                    ask(&inputs[0], &all, None, Some(&written), &answers)?;
+                    split_lines(&answers, &counts, &traces)?;
+                }
+            }
+            if !written.is_file() {
+                let hint = "it traces itself by gputexel.hpp or gputexel-trace, or needs a --schema";
+                return Err(command.fails(&format!(
+                    "has written no schema, which it is asked for by --schema FILE: {hint}"
+                )));
+            }
+            let (schema, compiled) = tracing.compiled(&written)?;
+            (schema, configure(compiled)?)
+        }
+    };
+    let record = TracingRecord { command: command.to_string(), schema };
     let answers = Some(Answers { positions: inputs, record: Record::Tracing(record) });
-    let mut report = import_answers(&traces, &settings.import, output, hooks, answers)?;
+    let mut report = import_answers(&traces, &settings, output, hooks, answers)?;
     for (source, warnings) in report.sources.iter_mut().zip(warnings) {
         source.warnings.splice(0..0, warnings);
     }
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Writes the lines of several files to one, and returns their numbers.
+fn join_lines(files: &[PathBuf], to: &Path) -> Result<Vec<usize>> {
+    let mut sink = BufWriter::new(File::create(to).map_err(|e| Error::io(to, e))?);
+    let mut counts = Vec::new();
+    for path in files {
+        let (mut input, mut block, mut count, mut ended) =
+            (Input::open(path, Arc::default())?, Vec::new(), 0, false);
+        let mut last = b'\n';
+        while !ended {
+            block.clear();
+            ended = input.fill(&mut block, 1 << 16)?;
+            if ended && block.last().copied().unwrap_or(last) != b'\n' {
+                block.push(b'\n');
+            }
+            // Blank lines have no answers.
+            for &byte in &block {
+                count += usize::from(byte == b'\n' && last != b'\n');
+                last = byte;
+            }
+            sink.write_all(&block).map_err(|e| Error::io(to, e))?;
+        }
+        counts.push(count);
+    }
+    sink.flush().map_err(|e| Error::io(to, e))?;
+    Ok(counts)
+}
+
+/// Writes so many lines of a file to each of others.
+fn split_lines(from: &Path, counts: &[usize], files: &[PathBuf]) -> Result<()> {
+    let mut source = BufReader::new(File::open(from).map_err(|e| Error::io(from, e))?);
+    let mut line = Vec::new();
+    for (path, &count) in files.iter().zip(counts) {
+        let mut sink = BufWriter::new(File::create(path).map_err(|e| Error::io(path, e))?);
+        for _ in 0..count {
+            line.clear();
+            source.read_until(b'\n', &mut line).map_err(|e| Error::io(from, e))?;
+            sink.write_all(&line).map_err(|e| Error::io(path, e))?;
+        }
+        sink.flush().map_err(|e| Error::io(path, e))?;
+    }
+    Ok(())
 }
 
 /// Formats values for a command: a line `MG EG NAME` for each parameter, in the order of the schema.

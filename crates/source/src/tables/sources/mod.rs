@@ -9,6 +9,7 @@ mod listing;
 mod marker;
 mod number;
 mod order;
+mod placed;
 mod read;
 mod values;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::Token;
+use crate::literals::Source;
 use crate::plan::PatchPlan;
 use crate::sources::Loaded;
 pub(crate) use crate::utf8;
@@ -30,7 +32,9 @@ pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list,
 pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
+pub(crate) use number::Number;
 use order::Order;
+use placed::fill;
 use read::{Found, find_marked, resolved};
 pub(crate) use read::{ReadTables, read};
 use values::Named;
@@ -97,13 +101,42 @@ impl TablesPlan {
 /// in the order of the markers; with `trust`, arrays are filled as marked even if their numbers are unknown.
 pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust: bool) -> Result<TablesPlan> {
     let sources = Loaded::all(files)?;
+    let mut plan = TablesPlan { folder: Loaded::folder(&sources), ..TablesPlan::default() };
+    let (mut marked, mut names) = (Vec::new(), Vec::new());
+    for source in sources {
+        match find_marked(&source.text, &source.shown, source.language)?.is_empty() {
+            true => {
+                let source = Source::of(source);
+                let filling = fill(values, known, &source, trust)?.ok_or_else(|| {
+                    let shown = &source.loaded.shown;
+                    Error::input(
+                        shown,
+                        "has no marker ('// gputexel: NAME' above an array), and no number S(…) or V(…) of these names",
+                    )
+                })?;
+                plan.filled.push(Filled {
+                    file: source.loaded.shown.clone(),
+                    line: filling.line,
+                    marker: counted(filling.names.len() as u64, "named place"),
+                    numbers: filling.numbers,
+                    changed: filling.changed,
+                    order: None,
+                    compared: filling.compared,
+                    note: None,
+                });
+                plan.plan.changes.extend(source.loaded.change(filling.text)?);
+                names.extend(filling.names);
+            }
+            false => marked.push(source),
+        }
+    }
+    let sources = marked;
     let surveys: Vec<Survey<'_>> = sources
         .iter()
         .map(|source| Survey::of(values, &source.text, &source.shown))
         .collect::<Result<_>>()?;
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
-    let unmarked = values.unmarked(jobs.map(|job| &job.named));
-    let mut plan = TablesPlan { unmarked, folder: Loaded::folder(&sources), ..TablesPlan::default() };
+    plan.unmarked = values.unmarked(jobs.map(|job| &job.named).chain(&names));
     let matches = compared(MarkerChecker::new(values, known, trust), &surveys)?;
     for ((survey, matches), source) in surveys.iter().zip(matches).zip(&sources) {
         let after = survey.filled(values, matches, &mut plan.filled)?;
@@ -146,9 +179,6 @@ impl<'a> Survey<'a> {
     fn of(values: &TableValues, source: &'a str, shown: &'a Path) -> Result<Self> {
         let found = find_marked(source, shown, Language::of(shown))?;
         let mut survey = Self { shown, source, jobs: Vec::new() };
-        if found.is_empty() {
-            return Err(Error::input(shown, "has no marker; write '// gputexel: NAME' above an array"));
-        }
         for Found { at, marking, array } in found {
             let overlaps = |job: &&Job<'_>| array.start < job.array.end && job.array.start < array.end;
             if let Some(other) = survey.jobs.iter().find(overlaps) {

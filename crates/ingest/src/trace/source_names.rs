@@ -1,0 +1,167 @@
+//! Names of parameters that a schema knows by their places in the sources of an engine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::accumulators::AccumulatorEntry;
+use super::parameters::{SchemaParameter, Values};
+use super::schema::Schema;
+use gputexel_io::{Error, Result, shown_number};
+use gputexel_model::Phases;
+use gputexel_source::literals::{Literal, Source};
+
+/// `src/eval.hpp:41:17`, or without columns (C++17) `src/eval.hpp:41:#9`, the ninth literal of all sources.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    file: &'a str,
+    line: u64,
+    column: Column,
+}
+
+#[derive(Clone, Copy)]
+enum Column {
+    At(usize),
+    Counted(usize),
+}
+
+impl<'a> Place<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.rsplitn(3, ':');
+        let column = parts.next()?;
+        let column = match column.strip_prefix('#') {
+            Some(number) => Column::Counted(number.parse().ok()?),
+            None => Column::At(column.parse().ok()?),
+        };
+        Some(Self { line: parts.next()?.parse().ok()?, file: parts.next()?, column })
+    }
+}
+
+impl Schema {
+    /// Names the parameters that have a place instead of a name, by the declarations in the sources, which are looked
+    /// for from here, and from `beside` and the folders around it. Where a source is missing, the place is the name.
+    ///
+    /// # Errors
+    /// [`Error::Input`] when a place cannot be read, and with file and line when the source has another number there than
+    /// the program that printed the schema.
+    pub(super) fn name_by_sources(&mut self, schema: &Path, beside: &Path) -> Result<()> {
+        let ats: Vec<Option<String>> =
+            self.parameters.iter().map(|own| own.source().map(str::to_string)).collect();
+        let mut files: BTreeMap<&str, Vec<(usize, Place<'_>)>> = BTreeMap::new();
+        for (id, at) in ats.iter().enumerate() {
+            let Some(at) = at.as_deref().filter(|_| self.parameters[id].name.is_empty()) else { continue };
+            let wrong = || Error::input(schema, format!("at \"{at}\": must be FILE:LINE:COLUMN"));
+            let place = Place::parse(at).ok_or_else(wrong)?;
+            files.entry(place.file).or_default().push((id, place));
+        }
+        let mut named: Vec<(usize, &str, String)> = Vec::new();
+        for (&file, places) in &files {
+            let Some(path) = find(file, beside) else {
+                named.extend(
+                    places.iter().map(|&(id, _)| (id, file, plain(ats[id].as_deref().unwrap_or("")))),
+                );
+                continue;
+            };
+            let source = Source::read(&path)?;
+            let first = first_counted(&source, places);
+            for &(id, place) in places {
+                let literal = match place.column {
+                    Column::At(column) => source.at(place.line, column),
+                    Column::Counted(number) => {
+                        first.and_then(|first| source.literals.get(number.checked_sub(first)?))
+                    }
+                };
+                let name = match literal {
+                    Some(literal) => {
+                        check_numbers(literal, &self.parameters[id], &path)?;
+                        plain(&literal.name)
+                    }
+                    // A macro, or an expression: nothing that could be written.
+                    None => plain(ats[id].as_deref().unwrap_or("")),
+                };
+                named.push((id, file, name));
+            }
+        }
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        named.iter().for_each(|(.., name)| *counts.entry(name.clone()).or_default() += 1);
+        for (id, file, name) in named {
+            let own = &mut self.parameters[id];
+            let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+            own.name = if counts[&name] > 1 { format!("{}.{name}", plain(&stem)) } else { name };
+            let table = own.name.rfind(['[', '.']).map(|end| own.name[..end].to_string());
+            own.group = own.group.take().or(table);
+        }
+        let names: HashMap<&str, &str> = ats
+            .iter()
+            .zip(&self.parameters)
+            .filter_map(|(at, own)| Some((at.as_deref()?, own.name.as_str())))
+            .collect();
+        for entry in self.accumulators.iter_mut().flat_map(|record| &mut record.parameters) {
+            if let AccumulatorEntry::Use(shared) = entry
+                && let Some(name) = names.get(shared.name.as_str())
+            {
+                shared.name = (*name).to_string();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks for a source from here, and from a folder and those around it: compilers are given paths relative to where
+/// they run.
+fn find(file: &str, beside: &Path) -> Option<PathBuf> {
+    let beside = beside.canonicalize().unwrap_or_default();
+    let folders = std::iter::once(Path::new("")).chain(beside.ancestors());
+    folders.map(|folder| folder.join(file)).find(|path| path.is_file())
+}
+
+/// Returns the number of a source's first literal in the count of all sources, which only one makes the lines agree.
+fn first_counted(source: &Source, places: &[(usize, Place<'_>)]) -> Option<usize> {
+    let counted = |place: &Place<'_>| match place.column {
+        Column::Counted(number) => Some((number, place.line)),
+        Column::At(_) => None,
+    };
+    let all: Vec<(usize, u64)> = places.iter().filter_map(|(_, place)| counted(place)).collect();
+    let &(number, _) = all.first()?;
+    let agrees = |first: &usize| {
+        all.iter().all(|&(number, line)| {
+            let literal = number.checked_sub(*first).and_then(|index| source.literals.get(index));
+            literal.is_some_and(|literal| literal.line == line)
+        })
+    };
+    let mut ways = (0..source.literals.len()).filter_map(|index| number.checked_sub(index)).filter(agrees);
+    ways.next().filter(|_| ways.next().is_none())
+}
+
+/// Returns a name that parameters may have.
+fn plain(name: &str) -> String {
+    let name = name.replace(',', "_");
+    match name.ends_with(".mg") || name.ends_with(".eg") {
+        true => name + "_",
+        false => name,
+    }
+}
+
+fn check_numbers(literal: &Literal, own: &SchemaParameter, path: &Path) -> Result<()> {
+    let prior = own.prior.unwrap_or(Values::Both(0.0)).pair();
+    let counts = match own.phases {
+        Some(Phases::Mg) => [true, false],
+        Some(Phases::Eg) => [false, true],
+        _ => [true; 2],
+    };
+    let there = literal.values();
+    match (0..2).find(|&phase| {
+        counts[phase] && (there[phase] - prior[phase]).abs() > 1e-9 * there[phase].abs().max(1.0)
+    }) {
+        Some(phase) => Err(Error::line(
+            path,
+            literal.line,
+            format!(
+                "{} is {} here, but {} in the program: build it again",
+                literal.name,
+                shown_number(there[phase]),
+                shown_number(prior[phase])
+            ),
+        )),
+        None => Ok(()),
+    }
+}
