@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::io::{check_apart, check_outputs, write_atomically};
-use gputexel::marked_schema::read_marked_schema;
 use gputexel::run::wrong_trace;
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
 use gputexel::tracing::{TracingSettings, import_traced};
@@ -21,7 +20,7 @@ use super::trace_command::TraceCommandArgs;
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&["schema", "source", "output", "trace-command", "schema-from", "threads"])),
+    mut_args(short_help(&["schema", "output", "trace-command", "schema-from", "threads"])),
     after_help = "\
 A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2):
 
@@ -32,11 +31,6 @@ The schema is JSON and defines the indices. To generate an initial one for editi
   gputexel import --schema-from trace.svm -o schema.json
   gputexel import trace.svm --schema schema.json -o dataset.bin
   gputexel tune dataset.bin
-
-With --source, names, boards, bounds and starting values come from the markers in the engine's sources, and the schema
-need not have them; --write-schema keeps the whole schema, which check and verify need:
-
-  gputexel import trace.svm --schema schema.json --source src/eval.h --write-schema whole.json -o dataset.bin
 
 With --trace-command, inputs are positions, and an engine is asked for their traces:
 
@@ -50,24 +44,17 @@ gputexel import trace.svm --schema schema.json -o dataset.bin")]
 pub struct ImportArgs {
     /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as written
     /// by `extract --positions`, or any format that `convert` reads
-    #[arg(required_unless_present_any = ["schema_from", "write_schema"], value_name = "TRACE")]
+    #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
     inputs: Vec<PathBuf>,
     /// Schema that defines the indices
     #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
     schema: Option<PathBuf>,
-    /// Sources with markers ('// gputexel: NAME'), which have what the schema lacks of names, boards, phases, bounds and
-    /// starting values
-    #[arg(long, value_name = "SOURCE", num_args = 1.., requires = "schema", conflicts_with = "schema_from")]
-    source: Vec<PathBuf>,
-    /// Write the whole schema, completed from the sources; without TRACE, nothing else is done
-    #[arg(long, value_name = "FILE", requires = "source", value_parser = super::target::file())]
-    write_schema: Option<PathBuf>,
     /// Write an initial schema for a trace, with numbered names, instead of importing
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema", "trace_command"])]
     schema_from: Option<PathBuf>,
     /// Dataset to write; with --schema-from, the schema
-    #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "write_schema")]
-    output: Option<PathBuf>,
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
+    output: PathBuf,
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
@@ -85,24 +72,6 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Reads the schema, completed from the sources if there are any, and writes it if asked to; returns it with what
-    /// has come from where.
-    fn schema(&self) -> anyhow::Result<(Schema, Vec<String>)> {
-        let path = self.schema.as_deref().unwrap_or(Path::new(""));
-        let outputs = [self.output.as_deref(), self.write_schema.as_deref()];
-        check_apart(&outputs, &[path])?;
-        self.source.iter().try_for_each(|source| check_apart(&outputs, &[source]))?;
-        if self.source.is_empty() {
-            return Ok((Schema::read(path)?, Vec::new()));
-        }
-        let marked = read_marked_schema(path, &self.source)?;
-        if let Some(target) = &self.write_schema {
-            check_outputs(&[Some(target)], &self.inputs, self.force)?;
-            write_atomically(target, marked.schema.to_json().as_bytes())?;
-        }
-        Ok((marked.schema, marked.origins))
-    }
-
     /// Returns an error about the schema with its file.
     fn about(&self, error: Error) -> Error {
         match (error, &self.schema) {
@@ -142,14 +111,9 @@ impl Subcommand for ImportArgs {
         if let Some(path) = &self.schema_from {
             return write_schema(path, self, context);
         }
-        let (schema, origins) = self.schema()?;
-        let Some(output) = self.output.as_deref().filter(|_| !self.inputs.is_empty()) else {
-            if !self.inputs.is_empty() {
-                return Err(Error::Usage("a dataset is imported to --output, which is missing".into()).into());
-            }
-            let object = json!({ "schema": self.write_schema, "origins": origins });
-            return print_result(context, &object, || lines(&origins));
-        };
+        let (path, output) = (self.schema.as_deref().unwrap_or(Path::new("")), self.output.as_path());
+        check_apart(&[Some(output)], &[path])?;
+        let schema = Schema::read(path)?;
         let report = match self.tracing.command()? {
             None => {
                 let mut settings =
@@ -166,12 +130,7 @@ impl Subcommand for ImportArgs {
         if let Some(wrong) = wrong_trace(&dataset::read(output)?) {
             note!("gputexel: warning: {}: {wrong}", output.display());
         }
-        if self.source.is_empty() {
-            return print_result(context, &report, || describe(&report));
-        }
-        let mut object = serde_json::to_value(&report)?;
-        object["origins"] = json!(origins);
-        print_result(context, &object, || lines(&origins) + &describe(&report))
+        print_result(context, &report, || describe(&report))
     }
 }
 
@@ -189,9 +148,7 @@ impl Subcommand for TraceArgs {
 }
 
 fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
-    let Some(output) = &args.output else {
-        return Err(Error::Usage("a schema is written to --output, which is missing".to_string()).into());
-    };
+    let output = args.output.as_path();
     check_outputs(&[Some(output)], [path], args.force)?;
     let found = survey(path)?;
     let schema = found.schema();
@@ -213,11 +170,6 @@ fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Re
             output.display()
         )
     })
-}
-
-/// Formats what has come from where, one line each.
-fn lines(origins: &[String]) -> String {
-    origins.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Formats the report as text.
