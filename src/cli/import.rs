@@ -1,11 +1,11 @@
-//! `gputexel import`: converts traces of an engine's own features to a dataset; `gputexel trace`: the inverse.
+//! `gputexel import`: converts traces of an engine's own features to a dataset.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::io::{check_apart, check_outputs, write_atomically};
 use gputexel::run::wrong_trace;
-use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import, survey};
 use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{Error, dataset};
 use serde_json::json;
@@ -88,24 +88,6 @@ impl ImportArgs {
     }
 }
 
-/// Flags of `trace`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel trace dataset.bin -o trace.svm --schema schema.json")]
-pub struct TraceArgs {
-    /// Datasets with the same feature set
-    #[arg(required = true, value_name = "DATASET")]
-    datasets: Vec<PathBuf>,
-    /// Trace to write
-    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
-    output: PathBuf,
-    /// Schema to write, which `gputexel import` needs to read the trace
-    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
-    schema: PathBuf,
-    /// Replace existing files
-    #[arg(long)]
-    force: bool,
-}
-
 impl Subcommand for ImportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         if let Some(path) = &self.schema_from {
@@ -131,19 +113,6 @@ impl Subcommand for ImportArgs {
             note!("gputexel: warning: {}: {wrong}", output.display());
         }
         print_result(context, &report, || describe(&report))
-    }
-}
-
-impl Subcommand for TraceArgs {
-    fn run(&self, context: &Context) -> anyhow::Result<()> {
-        check_outputs(&[Some(&self.output), Some(&self.schema)], &self.datasets, self.force)?;
-        let data = dataset::read_many(&self.datasets)?;
-        export_files(&data, &self.output, &self.schema)?;
-        let object = json!({ "trace": self.output, "schema": self.schema, "positions": data.len() });
-        print_result(context, &object, || {
-            let count = counted(data.len() as u64, "position");
-            format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
-        })
     }
 }
 

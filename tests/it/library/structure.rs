@@ -208,7 +208,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("report", "io model"),
     ("optim", "io"),
     ("source", "chess io model"),
-    ("ingest", "chess dataset io model source"),
+    ("ingest", "chess dataset io model"),
     ("eval", "chess dataset io model optim shaders"),
     ("tune", "chess dataset eval ingest io model optim report"),
     ("runs", "chess dataset eval ingest io model optim report source tune"),

@@ -7,7 +7,6 @@ mod audit;
 mod comparison;
 mod compiled_schema;
 mod conventions;
-mod export;
 mod line;
 mod number;
 mod parameters;
@@ -37,7 +36,6 @@ pub use accumulators::{
 };
 pub use comparison::{Comparison, Correlation, Outlier, Reference, ReferenceRow, WORST, bounded};
 pub use compiled_schema::CompiledSchema;
-pub use export::{export, export_files};
 pub use line::{Batch, PositionFacts, read_lines};
 pub use parameters::{LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};

@@ -270,7 +270,6 @@ fn files_without_end_are_refused_by_every_reader() {
         "basis material --dataset /dev/zero",
         "import --output i.json --schema-from /dev/zero",
         "import t.txt --output i.bin --schema /dev/zero",
-        "trace /dev/zero --output t.out --schema s.json",
         "extract /dev/zero --output x.bin",
         "tune /dev/zero --out r",
         "tune d.bin --out r --basis /dev/zero",

@@ -257,43 +257,6 @@ fn tuning_follows_the_schema() {
 }
 
 #[test]
-fn datasets_round_trip_through_traces() {
-    let bench = Bench::new();
-    let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
-    bench.ok("trace pst.bin -o t.svm --schema s.json");
-    import(&bench, "t.svm", "");
-    let again = bench.read("out.bin");
-    assert_eq!(again.len(), data.len());
-    let prior = gputexel::model::Prior::default();
-    let theta = prior.theta(&data.metadata().feature_set).unwrap();
-    assert_eq!(again.metadata().feature_set.imported_prior().unwrap(), theta);
-    for n in 0..data.len() {
-        let (a, b) = (data.row(n), again.row(n));
-        assert_eq!((a.phase, a.result, data.game(n)), (b.phase, b.result, again.game(n)));
-        let sum = |row: dataset::RowView<'_>| {
-            let mut sums = std::collections::BTreeMap::new();
-            row.entries().for_each(|(id, c)| *sums.entry(id).or_insert(0.0) += c);
-            sums.retain(|_, c| *c != 0.0);
-            sums
-        };
-        assert_eq!(sum(a), sum(b), "{n}");
-    }
-    // Imported datasets keep everything, including bounds and phases.
-    bench.write("t.svm", text(&make(500, 6, true)));
-    bench.write(
-        "s.json",
-        schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
-    );
-    import(&bench, "t.svm", "");
-    let (first, set) = (tensors(&bench.path("out.bin")), bench.read("out.bin"));
-    bench.ok("trace out.bin -o t.svm --schema s.json --force");
-    import(&bench, "t.svm", "");
-    assert!(tensors(&bench.path("out.bin")) == first);
-    let again = bench.read("out.bin");
-    assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
-}
-
-#[test]
 fn a_first_schema_fits_its_trace() {
     let bench = Bench::new();
     let fens: String = positions()
