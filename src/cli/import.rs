@@ -37,7 +37,7 @@ With --trace-command, inputs are positions, and an engine is asked for their tra
   gputexel extract games.pgn --keep-captures --keep-checks --positions all.fens
   gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
 
-docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.\n\n\
+docs/import.md describes both formats, and has a program in C++ that prints a trace.\n\n\
 Examples:\n  \
 gputexel import --schema-from trace.svm -o schema.json\n  \
 gputexel import trace.svm --schema schema.json -o dataset.bin")]
