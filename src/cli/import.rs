@@ -1,14 +1,13 @@
 //! `gputexel import`: converts traces of an engine's own features to a dataset.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use gputexel::io::{check_apart, check_outputs, write_atomically};
+use gputexel::io::check_apart;
 use gputexel::run::wrong_trace;
-use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import, survey};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, import};
 use gputexel::tracing::{TracingSettings, import_traced};
 use gputexel::{Error, dataset};
-use serde_json::json;
 
 use super::context::Context;
 use super::output::print_result;
@@ -20,15 +19,14 @@ use super::trace_command::TraceCommandArgs;
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&["schema", "output", "trace-command", "schema-from", "threads"])),
+    mut_args(short_help(&["schema", "output", "trace-command", "threads"])),
     after_help = "\
 A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2):
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN
 
-The schema is JSON and defines the indices. To generate an initial one for editing:
+The schema is JSON and defines the indices:
 
-  gputexel import --schema-from trace.svm -o schema.json
   gputexel import trace.svm --schema schema.json -o dataset.bin
   gputexel tune dataset.bin
 
@@ -39,20 +37,16 @@ With --trace-command, inputs are positions, and an engine is asked for their tra
 
 docs/import.md describes both formats, and has a program in C++ that prints a trace.\n\n\
 Examples:\n  \
-gputexel import --schema-from trace.svm -o schema.json\n  \
 gputexel import trace.svm --schema schema.json -o dataset.bin")]
 pub struct ImportArgs {
     /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as written
     /// by `extract --positions`, or any format that `convert` reads
-    #[arg(required_unless_present = "schema_from", value_name = "TRACE")]
+    #[arg(required = true, value_name = "TRACE")]
     inputs: Vec<PathBuf>,
     /// Schema that defines the indices
-    #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
-    schema: Option<PathBuf>,
-    /// Write an initial schema for a trace, with numbered names, instead of importing
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema", "trace_command"])]
-    schema_from: Option<PathBuf>,
-    /// Dataset to write; with --schema-from, the schema
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// Dataset to write
     #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
     output: PathBuf,
     /// Replace the output if it exists
@@ -74,9 +68,9 @@ pub struct ImportArgs {
 impl ImportArgs {
     /// Returns an error about the schema with its file.
     fn about(&self, error: Error) -> Error {
-        match (error, &self.schema) {
-            (Error::Usage(reason), Some(path)) => Error::input(path, reason),
-            (other, _) => other,
+        match error {
+            Error::Usage(reason) => Error::input(&self.schema, reason),
+            other => other,
         }
     }
 
@@ -90,12 +84,9 @@ impl ImportArgs {
 
 impl Subcommand for ImportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        if let Some(path) = &self.schema_from {
-            return write_schema(path, self, context);
-        }
-        let (path, output) = (self.schema.as_deref().unwrap_or(Path::new("")), self.output.as_path());
-        check_apart(&[Some(output)], &[path])?;
-        let schema = Schema::read(path)?;
+        let output = self.output.as_path();
+        check_apart(&[Some(output)], &[&self.schema])?;
+        let schema = Schema::read(&self.schema)?;
         let report = match self.tracing.command()? {
             None => {
                 let mut settings =
@@ -114,31 +105,6 @@ impl Subcommand for ImportArgs {
         }
         print_result(context, &report, || describe(&report))
     }
-}
-
-fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
-    let output = args.output.as_path();
-    check_outputs(&[Some(output)], [path], args.force)?;
-    let found = survey(path)?;
-    let schema = found.schema();
-    write_atomically(output, schema.to_json().as_bytes())?;
-    let (first, last) = found.indices.unwrap_or((0, 0));
-    let phase = if schema.phase.is_some() { "computed from the FEN" } else { "none: the model is untapered" };
-    let object = json!({
-        "schema": output, "lines": found.lines, "parameters": schema.parameters.len(),
-        "index_base": schema.index_base, "dense": found.dense, "games": found.games,
-        "positions": found.positions,
-    });
-    print_result(context, &object, || {
-        format!(
-            "{}: {}, indices {first} to {last}\n  phase {phase}\n  schema with {} written to {}; \
-             fill in the columns that are not coefficients, names and priors\n",
-            path.display(),
-            counted(found.lines, "line"),
-            counted(schema.parameters.len() as u64, "numbered parameter"),
-            output.display()
-        )
-    })
 }
 
 /// Formats the report as text.

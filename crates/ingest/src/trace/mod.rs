@@ -15,7 +15,6 @@ mod places;
 mod report;
 mod row_sums;
 mod schema;
-mod survey;
 mod truncation;
 
 use std::path::{Path, PathBuf};
@@ -43,7 +42,6 @@ use schema::refuse_schema;
 pub use schema::{
     Columns, Comment, GameColumn, PhaseRecord, QidWord, Results, ScaleRecord, Schema, View, Views,
 };
-pub use survey::{Survey, survey};
 pub use truncation::Shares;
 
 pub use gputexel_model::Division;

@@ -16,10 +16,9 @@ fn does_not_overwrite_inputs() {
     std::os::unix::fs::symlink("d.bin", bench.path("link.bin")).unwrap();
     #[cfg(not(unix))]
     std::fs::hard_link(bench.path("d.bin"), bench.path("link.bin")).unwrap();
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["import", "t.svm", "--schema", "s.json", "-o", "s.json"], "is also an input"),
         (&["import", "t.svm", "--schema", "s.json", "-o", "t.svm"], "is also an input"),
-        (&["import", "--schema-from", "t.svm", "-o", "t.svm"], "is also an input"),
         (&["report", "run", "-o", "d.bin"], "is also an input"),
         (&["report", "run", "-o", "run/params.json"], "is part of the run"),
         (&["compare", "p.json", "run", "--html", "p.json"], "is also an input"),

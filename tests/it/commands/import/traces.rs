@@ -256,29 +256,6 @@ fn tuning_follows_the_schema() {
     bench.fails_with("uci --params run-adam/params.json", 1, "another engine");
 }
 
-#[test]
-fn a_first_schema_fits_its_trace() {
-    let bench = Bench::new();
-    let fens: String = positions()
-        .iter()
-        .enumerate()
-        .map(|(i, (fen, ..))| format!("{} qid:{i} {}:2 7:1 # {fen}\n", if i == 2 { -1 } else { 1 }, i + 1))
-        .collect();
-    for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
-        bench.write("t.svm", text);
-        assert_has(
-            &bench.ok("import --schema-from t.svm -o s.json --force"),
-            format!("{count} numbered parameters"),
-        );
-        let schema = bench.json("s.json");
-        assert_eq!(schema["index_base"], base);
-        let report = import(&bench, "t.svm", "");
-        assert_eq!(report["features"], count);
-    }
-    bench.write("t.svm", "no trace at all\n");
-    bench.fails_with("import --schema-from t.svm -o x.json", 1, "is not a trace");
-}
-
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
