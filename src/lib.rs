@@ -60,7 +60,7 @@ pub use gputexel_eval as evaluator;
 pub use gputexel_eval::Backend;
 pub use gputexel_eval::vetting as devices;
 pub use gputexel_ingest::trace::import;
-pub use gputexel_ingest::{conversion, extraction, marked_schema, trace, tracing};
+pub use gputexel_ingest::{conversion, extraction, trace, tracing};
 pub use gputexel_io as io;
 pub use gputexel_io::{Error, Result, StopFlag};
 pub use gputexel_model as model;

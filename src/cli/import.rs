@@ -1,17 +1,15 @@
-//! `gputexel import`: converts traces of an engine's own features to a dataset; `gputexel trace`: the inverse.
+//! `gputexel import`: converts traces of an engine's own features to a dataset.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::conversion::ConversionSettings;
+use gputexel::dataset;
 use gputexel::formats::Format;
-use gputexel::io::{check_apart, check_outputs, write_atomically};
-use gputexel::marked_schema::read_marked_schema;
+use gputexel::io::check_apart;
 use gputexel::run::wrong_trace;
-use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, Schema, export_files, import, survey};
+use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, import};
 use gputexel::tracing::{Tracing, import_traced};
-use gputexel::{Error, dataset};
-use serde_json::json;
 
 use super::context::Context;
 use super::output::print_result;
@@ -23,53 +21,37 @@ use super::trace_command::TraceCommandArgs;
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_args(short_help(&["schema", "source", "output", "trace-command", "schema-from", "threads"])),
+    mut_args(short_help(&["schema", "output", "trace-command", "threads"])),
     after_help = "\
 A trace is text in SVMlight format, one position per line, plain or compressed (zst, gz, bz2):
 
   result [qid:GAME] index:coefficient index:coefficient ... # FEN
 
-The schema is JSON and defines the indices. To generate an initial one for editing:
+The schema is JSON and defines the indices:
 
-  gputexel import --schema-from trace.svm -o schema.json
   gputexel import trace.svm --schema schema.json -o dataset.bin
   gputexel tune dataset.bin
 
-With --source, names, boards, bounds and starting values come from the markers in the engine's sources, and the schema
-need not have them; --write-schema keeps the whole schema, which check and verify need:
+With --trace-command, inputs are positions, and an engine is asked for their traces; one that traces itself \
+(gputexel trace) brings its schema:
 
-  gputexel import trace.svm --schema schema.json --source src/eval.h --write-schema whole.json -o dataset.bin
-
-With --trace-command, inputs are positions, and an engine is asked for their traces:
-
-  gputexel extract games.pgn --keep-captures --keep-checks --positions all.fens
+  gputexel import quiet.fens --trace-command ./engine-trace -o dataset.bin
   gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
 
-docs/import.md describes both formats, and has programs in C++ and Rust that print a trace.\n\n\
+docs/import.md describes both formats, and has a program in C++ that prints a trace.\n\n\
 Examples:\n  \
-gputexel import --schema-from trace.svm -o schema.json\n  \
 gputexel import trace.svm --schema schema.json -o dataset.bin")]
 pub struct ImportArgs {
     /// Traces; - reads standard input. With --trace-command, positions: lines 'GAME RESULT FEN [SCORE]', as written
     /// by `extract --positions`, or any format that `convert` reads
-    #[arg(required_unless_present_any = ["schema_from", "write_schema"], value_name = "TRACE")]
+    #[arg(required = true, value_name = "TRACE")]
     inputs: Vec<PathBuf>,
-    /// Schema that defines the indices
-    #[arg(long, value_name = "FILE", required_unless_present = "schema_from")]
+    /// Schema that defines the indices [default: an engine that traces itself is asked for it]
+    #[arg(long, value_name = "FILE", required_unless_present = "trace_command")]
     schema: Option<PathBuf>,
-    /// Sources with markers ('// gputexel: NAME'), which have what the schema lacks of names, boards, phases, bounds and
-    /// starting values
-    #[arg(long, value_name = "SOURCE", num_args = 1.., requires = "schema", conflicts_with = "schema_from")]
-    source: Vec<PathBuf>,
-    /// Write the whole schema, completed from the sources; without TRACE, nothing else is done
-    #[arg(long, value_name = "FILE", requires = "source", value_parser = super::target::file())]
-    write_schema: Option<PathBuf>,
-    /// Write an initial schema for a trace, with numbered names, instead of importing
-    #[arg(long, value_name = "TRACE", conflicts_with_all = ["inputs", "schema", "trace_command"])]
-    schema_from: Option<PathBuf>,
-    /// Dataset to write; with --schema-from, the schema
-    #[arg(short, long, value_name = "FILE", value_parser = super::target::file(), required_unless_present = "write_schema")]
-    output: Option<PathBuf>,
+    /// Dataset to write
+    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
+    output: PathBuf,
     /// Replace the output if it exists
     #[arg(long)]
     force: bool,
@@ -87,76 +69,27 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Reads the schema, completed from the sources if there are any, and writes it if asked to; returns it with what
-    /// has come from where.
-    fn schema(&self) -> anyhow::Result<(Schema, Vec<String>)> {
-        let path = self.schema.as_deref().unwrap_or(Path::new(""));
-        let outputs = [self.output.as_deref(), self.write_schema.as_deref()];
-        check_apart(&outputs, &[path])?;
-        self.source.iter().try_for_each(|source| check_apart(&outputs, &[source]))?;
-        if self.source.is_empty() {
-            return Ok((Schema::read(path)?, Vec::new()));
-        }
-        let marked = read_marked_schema(path, &self.source)?;
-        if let Some(target) = &self.write_schema {
-            check_outputs(&[Some(target)], &self.inputs, self.force)?;
-            write_atomically(target, marked.schema.to_json().as_bytes())?;
-        }
-        Ok((marked.schema, marked.origins))
-    }
-
-    /// Returns an error about the schema with its file.
-    fn about(&self, error: Error) -> Error {
-        match (error, &self.schema) {
-            (Error::Usage(reason), Some(path)) => Error::input(path, reason),
-            (other, _) => other,
+    fn settings(&self, schema: CompiledSchema) -> ImportSettings {
+        let settings = ImportSettings::new(schema);
+        ImportSettings {
+            max_bad_share: self.max_bad_share,
+            threads: self.threads.unwrap_or(settings.threads),
+            force: self.force,
+            trust_results: self.trust_results,
+            ..settings
         }
     }
-
-    fn apply(&self, settings: &mut ImportSettings) {
-        settings.max_bad_share = self.max_bad_share;
-        settings.threads = self.threads.unwrap_or(settings.threads);
-        settings.force = self.force;
-        settings.trust_results = self.trust_results;
-    }
-}
-
-/// Flags of `trace`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel trace dataset.bin -o trace.svm --schema schema.json")]
-pub struct TraceArgs {
-    /// Datasets with the same feature set
-    #[arg(required = true, value_name = "DATASET")]
-    datasets: Vec<PathBuf>,
-    /// Trace to write
-    #[arg(short, long, value_name = "FILE", value_parser = super::target::file())]
-    output: PathBuf,
-    /// Schema to write, which `gputexel import` needs to read the trace
-    #[arg(long, value_name = "FILE", value_parser = super::target::file())]
-    schema: PathBuf,
-    /// Replace existing files
-    #[arg(long)]
-    force: bool,
 }
 
 impl Subcommand for ImportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        if let Some(path) = &self.schema_from {
-            return write_schema(path, self, context);
-        }
-        let (schema, origins) = self.schema()?;
-        let Some(output) = self.output.as_deref().filter(|_| !self.inputs.is_empty()) else {
-            if !self.inputs.is_empty() {
-                return Err(Error::Usage("a dataset is imported to --output, which is missing".into()).into());
-            }
-            let object = json!({ "schema": self.write_schema, "origins": origins });
-            return print_result(context, &object, || lines(&origins));
-        };
+        let output = self.output.as_path();
+        self.schema.iter().try_for_each(|schema| check_apart(&[Some(output)], &[schema]))?;
+        let mut configure = |schema| Ok(self.settings(schema));
         let report = match self.tracing.command()? {
             None => {
-                let mut settings =
-                    ImportSettings::new(CompiledSchema::try_new(&schema).map_err(|e| self.about(e))?);
-                self.apply(&mut settings);
+                let schema = self.schema.as_deref().unwrap_or(Path::new(""));
+                let settings = configure(CompiledSchema::read(schema)?)?;
                 with_progress(context, |hooks| import(&self.inputs, &settings, output, hooks))?
             }
             Some(command) => {
@@ -164,71 +97,16 @@ impl Subcommand for ImportArgs {
                 reading.max_bad_share = self.max_bad_share;
                 reading.threads = self.threads.unwrap_or(reading.threads);
                 let tracing = Tracing { command: &command, schema: self.schema.as_deref(), reading };
-                let configure = &mut |schema| {
-                    let mut settings = ImportSettings::new(schema);
-                    self.apply(&mut settings);
-                    Ok(settings)
-                };
                 with_progress(context, |hooks| {
-                    import_traced(&self.inputs, &tracing, output, hooks, configure)
+                    import_traced(&self.inputs, &tracing, output, hooks, &mut configure)
                 })?
             }
         };
         if let Some(wrong) = wrong_trace(&dataset::read(output)?) {
             note!("gputexel: warning: {}: {wrong}", output.display());
         }
-        if self.source.is_empty() {
-            return print_result(context, &report, || describe(&report));
-        }
-        let mut object = serde_json::to_value(&report)?;
-        object["origins"] = json!(origins);
-        print_result(context, &object, || lines(&origins) + &describe(&report))
+        print_result(context, &report, || describe(&report))
     }
-}
-
-impl Subcommand for TraceArgs {
-    fn run(&self, context: &Context) -> anyhow::Result<()> {
-        check_outputs(&[Some(&self.output), Some(&self.schema)], &self.datasets, self.force)?;
-        let data = dataset::read_many(&self.datasets)?;
-        export_files(&data, &self.output, &self.schema)?;
-        let object = json!({ "trace": self.output, "schema": self.schema, "positions": data.len() });
-        print_result(context, &object, || {
-            let count = counted(data.len() as u64, "position");
-            format!("{}: {count}, schema {}\n", self.output.display(), self.schema.display())
-        })
-    }
-}
-
-fn write_schema(path: &Path, args: &ImportArgs, context: &Context) -> anyhow::Result<()> {
-    let Some(output) = &args.output else {
-        return Err(Error::Usage("a schema is written to --output, which is missing".to_string()).into());
-    };
-    check_outputs(&[Some(output)], [path], args.force)?;
-    let found = survey(path)?;
-    let schema = found.schema();
-    write_atomically(output, schema.to_json().as_bytes())?;
-    let (first, last) = found.indices.unwrap_or((0, 0));
-    let phase = if schema.phase.is_some() { "computed from the FEN" } else { "none: the model is untapered" };
-    let object = json!({
-        "schema": output, "lines": found.lines, "parameters": schema.parameters.len(),
-        "index_base": schema.index_base, "dense": found.dense, "games": found.games,
-        "positions": found.positions,
-    });
-    print_result(context, &object, || {
-        format!(
-            "{}: {}, indices {first} to {last}\n  phase {phase}\n  schema with {} written to {}; \
-             fill in the columns that are not coefficients, names and priors\n",
-            path.display(),
-            counted(found.lines, "line"),
-            counted(schema.parameters.len() as u64, "numbered parameter"),
-            output.display()
-        )
-    })
-}
-
-/// Formats what has come from where, one line each.
-fn lines(origins: &[String]) -> String {
-    origins.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Formats the report as text.

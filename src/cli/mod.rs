@@ -114,8 +114,6 @@ subcommands! {
     Import(import::ImportArgs),
     /// Ask an engine how its parameters change its evaluation: a dataset without a trace
     Probe(probe::ProbeArgs),
-    /// Write a dataset as a trace with its schema; the inverse of `import`
-    Trace(import::TraceArgs),
     /// Check a dataset or a trace: evaluations, results, features, duplicates, gradient
     Check(check::CheckArgs),
     /// Verify with a trace that an engine uses the tuned values

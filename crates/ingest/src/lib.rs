@@ -5,7 +5,6 @@
 pub mod conversion;
 pub mod extraction;
 mod game_numbers;
-pub mod marked_schema;
 mod reading;
 pub mod trace;
 pub mod tracing;

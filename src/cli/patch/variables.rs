@@ -16,7 +16,7 @@ gputexel_values.params lists names, values and ranges.
 
 Examples:\n  gputexel patch expose src/psqt.h src/evaluate.cpp")]
 pub struct ExposeArgs {
-    /// Sources in C, C++ or Rust: all with markers ('// gputexel: NAME'), and others that use the names that these declare
+    /// Sources in C or C++: all with markers ('// gputexel: NAME'), and others that use the names that these declare
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// Print a unified diff and write nothing

@@ -9,6 +9,25 @@ use crate::common::spsa::built_in;
 use regex::Regex;
 use std::sync::LazyLock;
 
+const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1, "phase": "fen", "columns": {"game": "qid"},
+    "parameters": [{"name": "material", "index": 1, "names": ["pawn", "knight", "bishop", "rook", "queen"],
+                    "priors": [100, 300, 300, 500, 900]}]}"#;
+
+/// A trace of the material of positions, lines 'GAME RESULT FEN [SCORE]'.
+fn material(lines: &str) -> String {
+    let trace = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let count = |piece: char| words[2].matches(piece).count() as i32;
+        let counts = "PNBRQ".chars().zip(1..);
+        let counts =
+            counts.map(|(own, at)| format!(" {at}:{}", count(own) - count(own.to_ascii_lowercase())));
+        let score = words.get(8).map_or_else(String::new, |score| format!(" score:{score}"));
+        let (fen, counts) = (words[2..8].join(" "), counts.collect::<String>());
+        format!("{}{score} qid:{}{counts} # {fen}\n", words[1], words[0])
+    };
+    lines.lines().map(trace).collect()
+}
+
 /// Inputs of all pages, made once: datasets of the sample, a game, a position, a source, and a text that is nothing.
 fn stage() -> &'static Bench {
     static STAGE: LazyLock<Bench> = LazyLock::new(|| {
@@ -18,8 +37,9 @@ fn stage() -> &'static Bench {
         for (name, model) in [("d.bin", "pst"), ("m.bin", "material")] {
             bench.ok(["-q", "extract", "sample.pgn.zst", "--sample", "3000", "--model", model, "-o", name]);
         }
-        let trace = "-q trace m.bin -o t.csv --schema t.json";
-        bench.ok(trace);
+        bench.ok("-q extract sample.pgn.zst --sample 3000 --positions some.fens");
+        bench.write("t.svm", material(&bench.text("some.fens")));
+        bench.write("t.json", SCHEMA);
         bench.write("g.pgn", pgn("", GAME, "1-0"));
         bench.write("p.fens", "1 1-0 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n");
         bench.write("text.txt", "not what is expected\n");
@@ -143,7 +163,6 @@ pages! {
     spsa "spsa",
     spsa_run "spsa-run",
     sweep "sweep",
-    trace "trace",
     tune "tune",
     uci "uci",
     verify "verify",

@@ -7,7 +7,6 @@ mod audit;
 mod comparison;
 mod compiled_schema;
 mod conventions;
-mod export;
 mod line;
 mod number;
 mod parameters;
@@ -17,7 +16,6 @@ mod report;
 mod row_sums;
 mod schema;
 mod source_names;
-mod survey;
 mod truncation;
 
 use std::path::{Path, PathBuf};
@@ -38,7 +36,6 @@ pub use accumulators::{
 };
 pub use comparison::{Comparison, Correlation, Outlier, Reference, ReferenceRow, WORST, bounded};
 pub use compiled_schema::CompiledSchema;
-pub use export::{export, export_files};
 pub use line::{Batch, PositionFacts, read_lines};
 pub use parameters::{At, LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
@@ -46,7 +43,6 @@ pub(crate) use schema::refuse_schema;
 pub use schema::{
     Columns, Comment, GameColumn, PhaseRecord, QidWord, Results, ScaleRecord, Schema, View, Views,
 };
-pub use survey::{Survey, survey};
 pub use truncation::Shares;
 
 pub use gputexel_model::Division;

@@ -1,15 +1,13 @@
 //! Program that a schema describes: names become indices, and values are chosen.
 
 use super::accumulators::{
-    AccumulatorEntry, AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OneOrMany,
-    OperatorRecord, SharedParameter, SideIndices, TermRecord,
+    AccumulatorRecord, AdjustmentOperator, AdjustmentRecord, FactorRecord, OperatorRecord, SideIndices,
+    TermRecord,
 };
 use super::schema::Schema;
 use gputexel_io::{Error, Result, shown_number};
-use gputexel_model::program::{
-    Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, Operator, Phase, Program, Term,
-};
-use gputexel_model::{Feature, Phases};
+use gputexel_model::Phases;
+use gputexel_model::program::{Adjustment, Factor, FactorTarget, Input, Operator, Phase, Term};
 
 const NO_MAXIMUM: f64 = 1e9;
 
@@ -196,71 +194,4 @@ fn usage(place: &str, text: &str) -> Error {
 
 fn no_endgame(place: &str) -> Error {
     usage(place, "concerns the endgame, but the schema does not say how the phase is known")
-}
-
-/// Writes a program into a schema, the inverse of the above. The parameters of accumulators are those of
-/// `features`; the coefficient of each column has the index `first` + column.
-pub(super) fn describe(program: &CompiledProgram, features: &[Feature], first: u32, schema: &mut Schema) {
-    let columns = program;
-    let Program { accumulators, terms, adjustments, factor } = program.program();
-    let named = |input: &Input| format!("{}.{}", accumulators[input.accumulator].name, input.phase.name());
-    let record = |(at, accumulator): (usize, &gputexel_model::program::Accumulator)| {
-        let indices: Vec<u32> =
-            columns.slots_of(at).map(|slot| first + columns.slot_columns(slot).start as u32).collect();
-        let of = |target: Phase| {
-            let own = terms.iter().filter(|term| term.target == target && term.input.accumulator == at);
-            OneOrMany(own.map(|term| term_record(term, term.times.as_ref().map(named))).collect())
-        };
-        let used = accumulator.features.iter().enumerate().map(|(at, &feature)| {
-            let name = features[usize::from(feature)].name.clone();
-            AccumulatorEntry::Use(SharedParameter { name, at: at as u32 })
-        });
-        AccumulatorRecord {
-            name: accumulator.name.clone(),
-            index: (indices.len() == 1).then(|| indices[0]),
-            sides: (indices.len() == 2).then(|| SideIndices { white: indices[0], black: indices[1] }),
-            sign: 1.0,
-            phases: None,
-            mg: of(Phase::Mg),
-            eg: of(Phase::Eg),
-            parameters: used.collect(),
-        }
-    };
-    schema.accumulators = accumulators.iter().enumerate().map(record).collect();
-    let adjustment = |Adjustment { target, by, at_most }: &Adjustment| AdjustmentRecord {
-        target: *target,
-        op: AdjustmentOperator::Bounded,
-        by: named(by),
-        at_most: *at_most,
-    };
-    schema.adjust = adjustments.iter().map(adjustment).collect();
-    schema.factor = factor.as_ref().map(|Factor { target, by, min, max, one }| FactorRecord {
-        target: *target,
-        by: OneOrMany(by.iter().map(named).collect()),
-        min: *min,
-        max: Some(*max),
-        one: *one,
-    });
-    debug_assert_eq!(columns.slot_columns(LINEAR).len(), features.len());
-}
-
-fn term_record(term: &Term, times: Option<String>) -> TermRecord {
-    let (op, knots) = match &term.operator {
-        Operator::Identity => (OperatorRecord::Identity, Vec::new()),
-        Operator::Relu => (OperatorRecord::Relu, Vec::new()),
-        Operator::Relu2 => (OperatorRecord::Relu2, Vec::new()),
-        Operator::Square => (OperatorRecord::Square, Vec::new()),
-        Operator::Sigmoid => (OperatorRecord::Sigmoid, Vec::new()),
-        Operator::Table(knots) => (OperatorRecord::Table, knots.clone()),
-    };
-    TermRecord {
-        op,
-        divide: term.divide,
-        shift: term.shift,
-        over: term.over,
-        scale: term.scale,
-        times,
-        knots,
-        value: Some(term.input.phase),
-    }
 }

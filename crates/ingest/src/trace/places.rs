@@ -2,7 +2,7 @@
 
 use super::parameters::{LineRecord, SchemaParameter};
 use gputexel_io::{Error, Result, counted};
-use gputexel_model::{FeatureSet, ImportedParameter, Place, SquareOrder};
+use gputexel_model::{Place, SquareOrder};
 
 /// Returns the place of each parameter of an entry.
 pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> Result<Vec<Option<Place>>> {
@@ -38,34 +38,6 @@ pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> 
             Ok(squares.into_iter().map(place).collect())
         }
     }
-}
-
-pub(super) struct Table<'a> {
-    pub(super) name: &'a str,
-    pub(super) first: &'static str,
-    pub(super) count: usize,
-}
-
-/// Returns the board that begins with a feature, if one entry of a schema can declare it: its features follow
-/// each other in the order of one of the tables above, and differ only in the starting values.
-pub(super) fn table_at(set: &FeatureSet, id: usize) -> Option<Table<'_>> {
-    let parameters = set.imported.as_ref()?.parameters.get(id..)?;
-    let Some(Place::Square(name, _)) = &parameters.first()?.place else { return None };
-    let plain = |own: &ImportedParameter| ImportedParameter { prior: [0.0; 2], place: None, ..own.clone() };
-    let same = |at: usize, square: usize| {
-        parameters[at].place == Some(Place::Square(name.clone(), square as u8))
-            && set.features[id + at].group == set.features[id].group
-            && plain(&parameters[at]) == plain(&parameters[0])
-    };
-    for count in [64, 48, 32].into_iter().filter(|&count| count <= parameters.len()) {
-        for first in SquareOrder::ORIENTATIONS {
-            let squares = first.parse().ok().and_then(|order| squares(&order, count))?;
-            if squares.iter().enumerate().all(|(at, &square)| same(at, square)) {
-                return Some(Table { name, first, count });
-            }
-        }
-    }
-    None
 }
 
 /// Returns the squares of a table with that many parameters: the whole board, the first four squares of every

@@ -55,7 +55,7 @@ pub struct Schema {
     pub columns: Columns,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<u32>,
-    /// The parameters, in the order of reports; may be left out where markers of sources have them.
+    /// The parameters, in the order of reports.
     #[serde(default)]
     pub parameters: Vec<SchemaParameter>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -16,7 +16,6 @@ pub(super) struct Place {
     pub scope: Scope,
     pub statement: usize,
     pub directive: Option<usize>,
-    pub modules: usize,
     /// True within brackets of any kind that belong to the statement.
     pub inside: bool,
 }
@@ -25,7 +24,6 @@ pub(super) struct Scan<'a> {
     pub text: &'a str,
     pub tokens: Vec<Token>,
     pub places: Vec<Place>,
-    rust: bool,
 }
 
 enum Frame {
@@ -38,7 +36,7 @@ impl<'a> Scan<'a> {
     pub fn of(text: &'a str, language: Language) -> Self {
         let tokens: Vec<Token> =
             lex(text, language).into_iter().filter(|token| token.kind != Kind::Comment).collect();
-        let mut scan = Self { text, tokens, places: Vec::new(), rust: language == Language::RUST };
+        let mut scan = Self { text, tokens, places: Vec::new() };
         scan.places = scan.find_places();
         scan
     }
@@ -113,7 +111,7 @@ impl<'a> Scan<'a> {
             if directive.is_some() && token.start >= line_end {
                 directive = None;
             }
-            if !self.rust && directive.is_none() && first && token.is(b'#') {
+            if directive.is_none() && first && token.is(b'#') {
                 (directive, line_end) = (Some(at), logical_end(self.text.as_bytes(), token.start));
             }
             let scope = frames.iter().rev().find_map(|frame| match frame {
@@ -122,8 +120,7 @@ impl<'a> Scan<'a> {
             });
             let scope = scope.unwrap_or(Scope::File);
             let inside = !matches!(frames.last(), None | Some(Frame::Block(_)));
-            let modules = frames.iter().filter(|frame| matches!(frame, Frame::Block(Scope::File))).count();
-            places.push(Place { scope, statement, directive, modules, inside });
+            places.push(Place { scope, statement, directive, inside });
             if directive.is_some() {
                 if statement == at {
                     statement = at + 1;
@@ -158,19 +155,13 @@ impl<'a> Scan<'a> {
             .any(|i| self.is(i, b'(') && !(i > statement && attributes.contains(&self.word(i - 1))));
         match () {
             () if inside => Frame::Initializer,
-            () if has("namespace") || (self.rust && has("mod")) => Frame::Block(Scope::File),
+            () if has("namespace") => Frame::Block(Scope::File),
             () if has("extern") && words().any(|word| word.starts_with('"')) => Frame::Block(Scope::File),
-            () if self.rust && has("fn") => Frame::Block(Scope::Function),
             () if has("=") => Frame::Initializer,
             () if has("enum") => Frame::Block(Scope::Enum),
-            () if self.rust && (has("impl") || has("trait")) => Frame::Block(Scope::Class),
             () if !calls && ["struct", "class", "union"].into_iter().any(has) => Frame::Block(Scope::Class),
             // `Score tempo{1, 2};`
-            () if !self.rust
-                && !calls
-                && at > statement + 1
-                && (self.is_name(at - 1) || self.is(at - 1, b']')) =>
-            {
+            () if !calls && at > statement + 1 && (self.is_name(at - 1) || self.is(at - 1, b']')) => {
                 Frame::Initializer
             }
             () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),

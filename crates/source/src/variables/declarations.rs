@@ -24,19 +24,19 @@ type Names = BTreeMap<String, Vec<(usize, usize)>>;
 
 type Edits = Vec<Edit>;
 
-pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Result<Vec<String>, Wrong> {
+pub(super) fn expose(pieces: &[Piece<'_>]) -> Result<Vec<String>, Wrong> {
     let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
     let mut edits: Vec<Edits> = Vec::new();
     let mut names = Names::new();
     for (file, (piece, scan)) in pieces.iter().zip(&scans).enumerate() {
-        let work = FileWork { piece, scan, index };
+        let work = FileWork { piece, scan };
         let (own, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
         for token in declared {
             names.entry(scan.word(token).to_string()).or_default().push((file, token));
         }
         edits.push(own);
     }
-    change_uses(pieces, &scans, &names, &mut edits)?;
+    open_declarations(pieces, &scans, &names, &mut edits);
     let mut texts = Vec::with_capacity(pieces.len());
     for ((piece, scan), mut own) in pieces.iter().zip(&scans).zip(edits) {
         if !piece.numbers.is_empty() {
@@ -53,11 +53,6 @@ pub(super) fn expose(pieces: &[Piece<'_>], index: &dyn Fn(&str) -> usize) -> Res
 
 fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, String) {
     let up = &piece.up;
-    if piece.language == Language::RUST {
-        let at = piece.text.len();
-        let text = format!("\n#[path = \"{up}{}\"]\nmod gputexel_values;\n", loader::MODULE);
-        return (at..at, tags::inserted(&text));
-    }
     let first = edits.iter().map(|(range, _)| range.start).min().unwrap_or(0);
     // Below the last #include that is not in a part of the file that may be left out.
     let (mut depth, mut best) = (0, None::<(usize, usize)>);
@@ -87,13 +82,11 @@ fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, 
 struct FileWork<'a> {
     piece: &'a Piece<'a>,
     scan: &'a Scan<'a>,
-    index: &'a dyn Fn(&str) -> usize,
 }
 
 impl FileWork<'_> {
     fn edits(&self) -> Result<(Edits, Vec<usize>), (usize, String)> {
         let (piece, scan) = (self.piece, self.scan);
-        let rust = piece.language == Language::RUST;
         let (mut edits, mut declared) = (Edits::new(), Vec::new());
         let mut statements: BTreeMap<usize, Vec<&MarkedNumber>> = BTreeMap::new();
         let mut done: BTreeMap<usize, &str> = BTreeMap::new();
@@ -116,10 +109,9 @@ impl FileWork<'_> {
             }
         }
         for (&statement, numbers) in &statements {
-            let own = match (rust, piece.fills && scan.places[statement].scope == Scope::File) {
-                (true, _) => self.lazy(statement, numbers, &mut edits),
-                (_, true) => self.filled(statement, numbers, &mut edits),
-                _ => self.dynamic(statement, numbers, &mut edits),
+            let own = match piece.fills && scan.places[statement].scope == Scope::File {
+                true => self.filled(statement, numbers, &mut edits),
+                false => self.dynamic(statement, numbers, &mut edits),
             };
             declared.push(own.map_err(|reason| (numbers[0].at, reason))?);
         }
@@ -129,7 +121,7 @@ impl FileWork<'_> {
     fn check(&self, own: &MarkedNumber, place: Place) -> Result<(), (usize, String)> {
         let reason = match place.scope {
             Scope::Class if place.directive.is_none() => {
-                "is a member of a class or an implementation; move its constant out of it"
+                "is a member of a class; move its constant out of it"
             }
             Scope::Enum if place.directive.is_none() => {
                 "is a value of an enumeration, which must be constant"
@@ -144,34 +136,11 @@ impl FileWork<'_> {
             let end = self.scan.equals(place.statement).unwrap_or(self.scan.end(place.statement));
             (place.statement..end).any(|at| self.scan.word(at) == word)
         };
-        match self.piece.language == Language::RUST {
-            true => (head("const") || head("static")) && !head("fn"),
-            false => place.scope == Scope::File || ["constexpr", "constinit", "static"].into_iter().any(head),
-        }
+        place.scope == Scope::File || ["constexpr", "constinit", "static"].into_iter().any(head)
     }
 
     fn value(&self, own: &MarkedNumber) -> String {
-        tags::replaced(&self.piece.text[own.range.clone()], &self.bare(own, "i32"))
-    }
-
-    /// Expression of a number; its type in Rust is `kind` unless it has a suffix, or inferred if there is none.
-    fn bare(&self, own: &MarkedNumber, kind: &str) -> String {
-        let sign = if own.negative { "-" } else { "" };
-        if self.piece.language == Language::RUST {
-            let kind = match own.number.suffix() {
-                "" if kind.is_empty() => String::new(),
-                "" if own.number.is_integer() => "::<i32>".to_string(),
-                "" => "::<f64>".to_string(),
-                suffix => format!("::<{suffix}>"),
-            };
-            let up = "super::".repeat(self.scan.places[self.scan.at(own.range.start)].modules);
-            return format!("{up}gputexel_values::get{kind}({}, {sign}1.0)", (self.index)(&own.name));
-        }
-        let cast = if own.number.suffix().is_empty() { "" } else { "(float)" };
-        match (sign, cast) {
-            ("", "") => format!("GPUTEXEL({})", own.name),
-            _ => format!("({sign}{cast}GPUTEXEL({}))", own.name),
-        }
+        tags::replaced(&self.piece.text[own.range.clone()], &bare(own))
     }
 
     fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
@@ -259,7 +228,7 @@ impl FileWork<'_> {
             written = token.end;
             match (starts.get(&token.start), scan.word(at)) {
                 (Some(own), _) => {
-                    copy.push_str(&self.bare(own, ""));
+                    copy.push_str(&bare(own));
                     (behind, written) = (own.range.end, own.range.end);
                 }
                 (None, "static" | "const" | "constexpr" | "extern" | "register") if at < head => {}
@@ -277,76 +246,30 @@ impl FileWork<'_> {
         edits.push((behind..behind, tags::inserted(&text)));
         Ok(name)
     }
+}
 
-    /// Makes a constant of Rust a static that is computed on first use.
-    fn lazy(&self, statement: usize, numbers: &[&MarkedNumber], edits: &mut Edits) -> Result<usize, String> {
-        let scan = self.scan;
-        let end = scan.end(statement);
-        let word = (statement..end).find(|&at| matches!(scan.word(at), "const" | "static"));
-        let (Some(word), Some(equals)) = (word, scan.equals(statement)) else {
-            return Err("the number is in no constant with a value".to_string());
-        };
-        let (name, colon) = (word + 1, word + 2);
-        if equals <= colon + 1
-            || scan.word(name) == "mut"
-            || !scan.is_name(name)
-            || !scan.is(colon, b':')
-            || !scan.is(end, b';')
-        {
-            return Err("the number is in no constant 'NAME: TYPE = VALUE;'".to_string());
-        }
-        let token = scan.tokens[word];
-        if scan.word(word) == "const" {
-            edits.push((token.start..token.end, tags::replaced("const", "static")));
-        }
-        let insert = |at: usize, text: &str| (at..at, tags::inserted(text));
-        edits.push(insert(scan.tokens[colon + 1].start, "std::sync::LazyLock<"));
-        edits.push(insert(scan.tokens[equals - 1].end, ">"));
-        edits.push(insert(scan.tokens[equals + 1].start, "std::sync::LazyLock::new(|| "));
-        edits.push(insert(scan.tokens[end].start, ")"));
-        for own in numbers {
-            edits.push((
-                own.range.clone(),
-                tags::replaced(&scan.text[own.range.clone()], &self.bare(own, "")),
-            ));
-        }
-        Ok(name)
+/// Expression of a number.
+fn bare(own: &MarkedNumber) -> String {
+    let sign = if own.negative { "-" } else { "" };
+    let cast = if own.number.suffix().is_empty() { "" } else { "(float)" };
+    match (sign, cast) {
+        ("", "") => format!("GPUTEXEL({})", own.name),
+        _ => format!("({sign}{cast}GPUTEXEL({}))", own.name),
     }
 }
 
-/// In Rust, adds what uses of variables need; in C, takes 'const' out of their 'extern' declarations.
-/// Where a constant is needed, the compiler reports it.
-fn change_uses(
-    pieces: &[Piece<'_>],
-    scans: &[Scan<'_>],
-    names: &Names,
-    edits: &mut [Edits],
-) -> Result<(), Wrong> {
-    let declaring = ["const", "static", "let", "fn", "mod", "struct", "mut"];
-    for (file, (piece, scan)) in pieces.iter().zip(scans).enumerate() {
+/// In C, takes 'const' out of the 'extern' declarations of variables. Where a constant is needed, the compiler
+/// reports it.
+fn open_declarations(pieces: &[Piece<'_>], scans: &[Scan<'_>], names: &Names, edits: &mut [Edits]) {
+    for (file, scan) in scans.iter().enumerate().filter(|(file, _)| pieces[*file].fills) {
         for at in (0..scan.tokens.len()).filter(|&at| is_use(scan, file, at, names)) {
             let place = scan.places[at];
-            if piece.language == Language::RUST {
-                if at > 0 && declaring.contains(&scan.word(at - 1)) {
-                    let reason = format!(
-                        "'{}' is declared here, too; give it another name, so that its uses can be told apart",
-                        scan.word(at)
-                    );
-                    return Err((file, scan.tokens[at].start, reason));
-                }
-                if !place_in_use(scan, place.statement) {
-                    edits[file].extend(dereferenced(scan, at));
-                }
-            } else if piece.fills
-                && place.directive.is_none()
-                && (place.statement..at).any(|word| scan.word(word) == "extern")
-            {
+            if place.directive.is_none() && (place.statement..at).any(|word| scan.word(word) == "extern") {
                 // A declaration elsewhere is constant no longer than the definition.
                 edits[file].extend(without_const(scan, place.statement..at));
             }
         }
     }
-    Ok(())
 }
 
 fn without_const<'s>(
@@ -357,21 +280,6 @@ fn without_const<'s>(
         let token = &scan.tokens[at];
         (token.start..token.end, tags::replaced(scan.word(at), ""))
     })
-}
-
-fn dereferenced(scan: &Scan<'_>, at: usize) -> Edits {
-    let mut first = at;
-    while first >= 3 && scan.is(first - 1, b':') && scan.is(first - 2, b':') && scan.is_name(first - 3) {
-        first -= 3;
-    }
-    let (start, end) = (scan.tokens[first].start, scan.tokens[at].end);
-    vec![(start..start, tags::inserted("(*")), (end..end, tags::inserted(")"))]
-}
-
-fn place_in_use(scan: &Scan<'_>, statement: usize) -> bool {
-    (statement..statement + 6)
-        .take_while(|&at| at < scan.tokens.len() && !scan.is(at, b';'))
-        .any(|at| scan.word(at) == "use")
 }
 
 /// True if a token is one of the names, but neither its declaration nor a member of something else.

@@ -48,9 +48,9 @@ struct Parameter {
 pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
     let (sources, folder) = load(files)?;
     let mut parameters: Vec<Parameter> = Vec::new();
-    let mut places: HashMap<String, (usize, usize)> = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut all: Vec<Vec<MarkedNumber>> = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
+    for source in &sources {
         if tags::is_tagged(&source.text) {
             return Err(Error::input(&source.shown, "has variables already; restore it first"));
         }
@@ -58,15 +58,15 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
         for own in &mut found {
             own.name = identifier(&own.name);
             let error = |reason: String| source.error(own.at, format!("'{}' {reason}", own.name));
-            check_literal(own, source.language).map_err(error)?;
+            check_literal(own).map_err(error)?;
             match places.get(&own.name) {
                 None => {
-                    places.insert(own.name.clone(), (parameters.len(), index));
+                    places.insert(own.name.clone(), parameters.len());
                     let whole = own.number.is_integer();
                     let (name, value, bounds) = (own.name.clone(), own.value, own.bounds);
                     parameters.push(Parameter { name, value, whole, bounds });
                 }
-                Some(&(at, _)) if parameters[at].value != own.value => {
+                Some(&at) if parameters[at].value != own.value => {
                     return Err(error(format!(
                         "is {} here and {} elsewhere",
                         own.value, parameters[at].value
@@ -83,7 +83,6 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             "has no marker; write '// gputexel: NAME' above an array",
         ));
     }
-    let index = |name: &str| places.get(name).map_or(0, |&(at, _)| at);
     let is_cpp = sources.iter().any(is_cpp);
     let pieces: Vec<Piece<'_>> = sources
         .iter()
@@ -91,12 +90,12 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
         .map(|(source, numbers)| Piece {
             text: &source.text,
             language: source.language,
-            fills: source.language.is_c && !is_cpp,
+            fills: !is_cpp,
             numbers,
             up: loader::path_up(&folder, &source.path),
         })
         .collect();
-    let texts = expose(&pieces, &index).map_err(|(file, at, reason)| sources[file].error(at, reason))?;
+    let texts = expose(&pieces).map_err(|(file, at, reason)| sources[file].error(at, reason))?;
     let mut plan =
         ExposePlan { parameters: parameters.len(), folder: folder.clone(), ..ExposePlan::default() };
     for ((source, after), numbers) in sources.iter().zip(&texts).zip(&all) {
@@ -106,13 +105,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
         }
         push(&mut plan, source, after.clone(), numbers.len(), 0)?;
     }
-    let languages = |rust: bool| sources.iter().any(|source| (source.language == Language::RUST) == rust);
-    if languages(false) {
-        new_file(&mut plan.plan, &folder, loader::HEADER, loader::header(&parameters))?;
-    }
-    if languages(true) {
-        new_file(&mut plan.plan, &folder, loader::MODULE, loader::module(&parameters))?;
-    }
+    new_file(&mut plan.plan, &folder, loader::HEADER, loader::header(&parameters))?;
     plan.params = folder.join(PARAMS);
     new_file(&mut plan.plan, &folder, PARAMS, list_of(&parameters))?;
     Ok(plan)
@@ -175,9 +168,12 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
 
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
     let sources = Loaded::all(files)?;
-    let readable = |source: &&Loaded| source.language.is_c || source.language == Language::RUST;
-    if let Some(other) = sources.iter().find(|source| !readable(source)) {
-        return Err(Error::input(&other.shown, "is no source in C, C++ or Rust"));
+    if let Some(other) = sources.iter().find(|source| !source.language.is_c) {
+        let reason = match other.language == Language::RUST {
+            true => "is a source in Rust; Rust engines trace themselves: docs/selftrace.md",
+            false => "is no source in C or C++",
+        };
+        return Err(Error::input(&other.shown, reason));
     }
     let folder = Loaded::folder(&sources);
     Ok((sources, folder))
@@ -242,8 +238,8 @@ fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
 }
 
 fn is_cpp(source: &Loaded) -> bool {
-    if !source.language.is_c || source.language != Language::C {
-        return source.language.is_c;
+    if source.language != Language::C {
+        return true;
     }
     let header = source.path.extension().is_some_and(|ending| ending == "h");
     let words = ["constexpr", "namespace", "class", "template", "constinit", "static_cast"];
@@ -253,11 +249,11 @@ fn is_cpp(source: &Loaded) -> bool {
         })
 }
 
-fn check_literal(own: &MarkedNumber, language: Language) -> std::result::Result<(), String> {
+fn check_literal(own: &MarkedNumber) -> std::result::Result<(), String> {
     let suffix = own.number.suffix();
     let whole = own.number.is_integer();
     let plain = suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f"));
-    if language != Language::RUST && !plain {
+    if !plain {
         return Err(format!("has the suffix '{suffix}'; only plain numbers can become variables"));
     }
     if whole && own.value.abs() > f64::from(i32::MAX) {

@@ -268,9 +268,7 @@ fn files_without_end_are_refused_by_every_reader() {
         "import-params /dev/zero",
         "basis /dev/zero",
         "basis material --dataset /dev/zero",
-        "import --output i.json --schema-from /dev/zero",
         "import t.txt --output i.bin --schema /dev/zero",
-        "trace /dev/zero --output t.out --schema s.json",
         "extract /dev/zero --output x.bin",
         "tune /dev/zero --out r",
         "tune d.bin --out r --basis /dev/zero",
@@ -288,7 +286,6 @@ fn files_without_end_are_refused_by_every_reader() {
         "spsa convert /dev/zero --to spsa",
         "spsa init --params /dev/zero",
         "extract odd.txt --output x.bin",
-        "import --output i.json --schema-from odd.txt",
     ];
     let before = bench.names(".");
     let mut wrong = Vec::new();

@@ -49,7 +49,6 @@ fn a_hyphen_is_standard_output_or_refused() {
         "tune d.bin -o -",
         "report run --output -",
         "extract x.pgn -o -",
-        "trace d.bin -o x --schema -",
         "compare run run --html -",
         "sweep d.bin --scale 0.5:2:8 --svg -",
         "match zero zero --pgn -",

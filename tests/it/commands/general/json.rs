@@ -2,6 +2,7 @@
 
 use crate::common::prelude::*;
 use crate::common::spsa::built_in;
+use crate::common::traces;
 use std::process::Command;
 
 /// Commands whose standard output is used otherwise, with the reason.
@@ -27,8 +28,7 @@ const LINES: &[&[&str]] = &[
     &["pso", "d.bin", "--iterations", "3", "--out", "p", "--backend", "cpu"],
     &["extract", "g.pgn", "-o", "e.bin"],
     &["convert", "g.pgn", "-o", "c.fens"],
-    &["trace", "d.bin", "-o", "t.csv", "--schema", "t.json"],
-    &["import", "t.csv", "--schema", "t.json", "-o", "i.bin"],
+    &["import", "t.svm", "--schema", "t.json", "-o", "i.bin"],
     &["check", "d.bin"],
     &["info", "d.bin"],
     &["eval", "d.bin", "r"],
@@ -79,6 +79,8 @@ const FILES: [&[&str]; 6] = [
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.dataset("d.bin", FeatureKind::Pst, 1100, 7);
+    bench.write("t.svm", traces::text(&traces::make(8, 1, false)));
+    bench.write("t.json", traces::schema());
     bench.write(
         "g.pgn",
         pgn("", "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O", "1-0"),

@@ -31,8 +31,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("gputexel completions bash", "general::command_line"),
     ("gputexel tune full.bin", "import::nonlinear and tune::strength, with fewer parameters"),
     ("gputexel match runs/full/params.json", "as above; other parameters play, too"),
-    ("gputexel patch list", "import::markers"),
-    ("whole.json", "import::markers"),
+    ("gputexel patch list", "patch::tables"),
     ("--positive bishop_pair", "tune::constraints, on features that have it"),
 ];
 

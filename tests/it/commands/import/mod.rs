@@ -1,7 +1,6 @@
 //! `gputexel import` and `trace` through the real binary.
 
 mod documentation;
-mod markers;
 mod mistakes;
 mod nonlinear;
 mod refusals;

@@ -90,12 +90,8 @@ fn lines_and_boards_are_kept_without_other_changes() {
     let few = dataset::read(&path).unwrap();
     assert_eq!(few.metadata().feature_set.default_basis("none"), "identity");
 
-    // A trace made from it keeps them.
     bench.write("s.json", schema(&ENTRIES));
     import(&bench, "t.svm", "");
-    bench.ok("trace out.bin -o t.svm --schema s.json --force");
-    import(&bench, "t.svm", "");
-    assert_eq!(dataset::read(&path).unwrap().metadata().feature_set, set);
     let out = bench.ok("info out.bin");
     for (group, structure) in
         [("mobility", "line of 9"), ("king", "board of 32, board"), ("pawns", "board of 48")]

@@ -256,66 +256,6 @@ fn tuning_follows_the_schema() {
     bench.fails_with("uci --params run-adam/params.json", 1, "another engine");
 }
 
-#[test]
-fn datasets_round_trip_through_traces() {
-    let bench = Bench::new();
-    let data = bench.dataset("pst.bin", FeatureKind::Pst, 800, 5);
-    bench.ok("trace pst.bin -o t.svm --schema s.json");
-    import(&bench, "t.svm", "");
-    let again = bench.read("out.bin");
-    assert_eq!(again.len(), data.len());
-    let prior = gputexel::model::Prior::default();
-    let theta = prior.theta(&data.metadata().feature_set).unwrap();
-    assert_eq!(again.metadata().feature_set.imported_prior().unwrap(), theta);
-    for n in 0..data.len() {
-        let (a, b) = (data.row(n), again.row(n));
-        assert_eq!((a.phase, a.result, data.game(n)), (b.phase, b.result, again.game(n)));
-        let sum = |row: dataset::RowView<'_>| {
-            let mut sums = std::collections::BTreeMap::new();
-            row.entries().for_each(|(id, c)| *sums.entry(id).or_insert(0.0) += c);
-            sums.retain(|_, c| *c != 0.0);
-            sums
-        };
-        assert_eq!(sum(a), sum(b), "{n}");
-    }
-    // Imported datasets keep everything, including bounds and phases.
-    bench.write("t.svm", text(&make(500, 6, true)));
-    bench.write(
-        "s.json",
-        schema().replace("\"prior\": [0, 3]", "\"prior\": [0, 3], \"phases\": \"eg\", \"max\": 9"),
-    );
-    import(&bench, "t.svm", "");
-    let (first, set) = (tensors(&bench.path("out.bin")), bench.read("out.bin"));
-    bench.ok("trace out.bin -o t.svm --schema s.json --force");
-    import(&bench, "t.svm", "");
-    assert!(tensors(&bench.path("out.bin")) == first);
-    let again = bench.read("out.bin");
-    assert_eq!(again.metadata().feature_set, set.metadata().feature_set);
-}
-
-#[test]
-fn a_first_schema_fits_its_trace() {
-    let bench = Bench::new();
-    let fens: String = positions()
-        .iter()
-        .enumerate()
-        .map(|(i, (fen, ..))| format!("{} qid:{i} {}:2 7:1 # {fen}\n", if i == 2 { -1 } else { 1 }, i + 1))
-        .collect();
-    for (text, base, count) in [(fens.as_str(), 1, 7), ("1 0:1 3:2\n0 1:1\n", 0, 4)] {
-        bench.write("t.svm", text);
-        assert_has(
-            &bench.ok("import --schema-from t.svm -o s.json --force"),
-            format!("{count} numbered parameters"),
-        );
-        let schema = bench.json("s.json");
-        assert_eq!(schema["index_base"], base);
-        let report = import(&bench, "t.svm", "");
-        assert_eq!(report["features"], count);
-    }
-    bench.write("t.svm", "no trace at all\n");
-    bench.fails_with("import --schema-from t.svm -o x.json", 1, "is not a trace");
-}
-
 fn sklearn(bench: &Bench, script: &str) -> bool {
     let has = std::process::Command::new("python3").args(["-c", "import sklearn.datasets"]).output();
     if !has.is_ok_and(|output| output.status.success()) {

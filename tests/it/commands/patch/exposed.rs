@@ -80,13 +80,3 @@ fn constants_of_cpp_are_initialized_at_the_start() {
         ["29", "49"],
     );
 }
-
-#[test]
-#[ignore = "full"]
-fn constants_of_rust_are_computed_on_first_use() {
-    let main = "#![no_std]\n#[macro_use]\nextern crate std;\nmod tables;\nuse tables::BONUS;\n// gputexel: tempo\nconst TEMPO: i32 = 10;\nmod inner {\n    pub struct S(pub i32, pub i32);\n    // gputexel: pair\n    pub static PAIRS: [S; 2] = [S(1, 2), S(3, 4)];\n}\nfn main() {\n    let extra = 4 * BONUS.len() as i32; // gputexel: extra number 1\n    println!(\"{}\", TEMPO + i32::from(BONUS[1]) + inner::PAIRS[0].1 + 0 * inner::PAIRS[1].0 + extra + i32::from(tables::BONUS[2]));\n}\n";
-    let tables = "// gputexel: bonus.both\npub const BONUS: [i16; 3] = [5, -6, 7];\n";
-    let values = "tempo 20\nbonus_1 60\npair_0_eg 5\nextra 10\n";
-    let sources = [("src/main.rs", main), ("src/tables.rs", tables)];
-    check(&sources, "rustc --edition 2021 -O -o program src/main.rs", values, ["25", "122"]);
-}

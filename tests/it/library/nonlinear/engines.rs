@@ -1,9 +1,8 @@
-//! Compares evaluations with formulas written by hand, and traces after a round trip.
+//! Compares evaluations with formulas written by hand.
 
 use super::{compile, examples, read};
 use crate::common::prelude::*;
 use gputexel::dataset::objective;
-use gputexel::trace::export;
 use std::fmt::Write as _;
 
 struct Numbers(u64);
@@ -235,29 +234,4 @@ fn parameters_have_the_values_that_are_used() {
         .replace("\"divide\": 100", "\"op\": \"table\", \"knots\": [[0, 0], [1, 2.5]], \"divide\": 100");
     let program = compile(&schema).unwrap().feature_set().program.clone().unwrap();
     assert_eq!(program.terms[0].operator, Operator::Table(vec![[0.0, 0.0], [1.0, 2.5]]));
-}
-
-#[test]
-fn exported_traces_come_back() {
-    let mut random = Numbers(5);
-    let made: Vec<Position> = (0..200).map(|_| position(&mut random)).collect();
-    let text: String = made.iter().map(|one| line(one, 1, ethereal(one), "")).collect();
-    let others = [
-        text,
-        "1 1:64 3:1 102:1 200:1 201:2.3 202:4 240:1 300:3 301:1 400:1 401:2\n0 1:3 10:1\n".to_string(),
-        "1 1:32 3:-1 100:2 101:1 200:1 210:1 211:1\n".to_string(),
-        "1 1:24 100:1 103:1 121:1 203:1 214:1\n".to_string(),
-    ];
-    for (schema, text) in examples().iter().zip(others) {
-        let (_, first) = read(schema, &text, Division::Exact, 1.0);
-        let mut lines = Vec::new();
-        let schema = export(&first, &mut lines, Path::new("t.svm")).unwrap().to_json();
-        let (_, second) = read(&schema, &String::from_utf8(lines).unwrap(), Division::Exact, 1.0);
-        assert_eq!(second.metadata().feature_set, first.metadata().feature_set);
-        assert_eq!(second.len(), first.len());
-        for n in 0..first.len() {
-            let row = |data: &Dataset| data.row(n).entries().collect::<Vec<_>>();
-            assert_eq!((row(&second), second.shares(n)), (row(&first), first.shares(n)), "{n}");
-        }
-    }
 }

@@ -225,3 +225,26 @@ fn detects_tables_relative_to_piece_values() {
     let (out, _) = bench.done(tune);
     assert!(!out.contains("hold no piece values"), "{out}");
 }
+
+#[test]
+fn markers_are_listed_without_a_run() {
+    let bench = Bench::new();
+    bench.write(
+        "a.c",
+        "// gputexel: material\nconst int v[5][2] = {{82, 94}, {337, 281}, {365, 297}, {477, 512}, {1025, 936}};\n// gputexel: tempo min 0 max 50\nint tempo = 10;\n",
+    );
+    let out = bench.ok("patch list a.c");
+    assert_has(
+        &out,
+        ["a.c:1", "5 pieces", "82/94 337/281", "a.c:3", "bounds 0 to 50", "2 markers, 11 numbers"],
+    );
+    let report = bench.report("patch list a.c");
+    assert_eq!(report["markers"][1]["parameters"][0]["name"], "tempo");
+    assert_eq!(report["markers"][0]["phases"], "pairs");
+    bench.write("b.c", "// gputexel: a.mg orientation a8\nint a[3] = {1, 2, 3};");
+    bench.fails_with(
+        "patch list a.c b.c",
+        1,
+        "b.c:1: 'a' is a table of 64 squares, and the array has 3 entries",
+    );
+}
