@@ -9,6 +9,10 @@
 #ifndef GPUTEXEL_HPP
 #define GPUTEXEL_HPP
 
+#ifndef __cplusplus
+#error "gputexel: compile the evaluation as C++, or let gputexel probe ask the engine"
+#endif
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -267,7 +271,9 @@ constexpr Value V(double x, detail::Site at) { return {x, {at.name, at.row, at.p
 #endif
 
 namespace detail {
-struct ValueArg {
+constexpr const char *SCHEMA = ", which the schema cannot say";
+
+struct ValueArg { // right-hand sides: the conversion to them knows the line of the operator
     Value v;
     Site at;
     constexpr ValueArg(const Value &x, Site s = Site::current()) : v(x), at(s) {}
@@ -281,20 +287,21 @@ struct PairArg {
 struct Number {
     double x;
     Site at;
-    template <class T, IfNumber<T> = 0>
-    constexpr Number(T n, Site s = Site::current()) : x(static_cast<double>(n)), at(s) {}
+    template <class T, IfNumber<T> = 0> constexpr Number(T n, Site s = Site::current()) : x(double(n)), at(s) {}
 };
 
 enum class Op : std::uint8_t { linear, make, mg, eg, relu, relu2, square, sigmoid, table, product, product_pair,
                                bounded_mg, bounded_eg, scale_eg, scale, taper };
-using Knots = std::vector<std::array<double, 2>>;
+constexpr const char *NAMES[] = {"identity", "", "", "", "relu", "relu2", "square", "sigmoid", "table", "product",
+                                 "product", "bounded_mg", "bounded_eg", "scale_eg", "scale"};
 using Ref = std::uint32_t; // a node, or with this bit a parameter
 constexpr Ref PARAMETER = 0x80000000u;
-// Indices of the trace: constants from 12, parameters from 16; each sum has a range of as many.
-constexpr std::uint32_t FIRST = 12, STRIDE = 20000, OWN = 4;
+// Indices of the trace: constants from 12, parameters from 16; each further sum has a range of its own.
+constexpr std::uint32_t FIRST = 12, OWN = 4, STRIDE = 20000;
 enum Constant : std::uint32_t { ONE, MINUS_ONE, ONE_MG, ONE_EG };
 constexpr double CONSTANTS[OWN][2] = {{1, 1}, {-1, -1}, {1, 0}, {0, 1}};
 constexpr const char *CONSTANT_NAMES[OWN] = {"one", "minus_one", "one_mg", "one_eg"};
+using Knots = std::vector<std::array<double, 2>>;
 using Entries = std::vector<std::pair<std::uint32_t, double>>;
 
 struct Node {
@@ -304,12 +311,11 @@ struct Node {
     std::uint32_t site = 0;
     double ka = 0, kb = 0, c = 0, d = 0; // of linear: a·ka + b·kb + (c, d); else constants of the verb
     double x = 0, y = 0;                 // the value, or the middlegame and the endgame value
-    const Knots *knots = nullptr;
+    bool same(const Node &n) const {
+        return op == n.op && a == n.a && b == n.b && site == n.site && ka == n.ka && kb == n.kb && d == n.d;
+    }
 };
-struct Operand {
-    Ref ref;
-    double x, y;
-};
+struct Operand { Ref ref; double x, y; };
 struct Parameter {
     Handle place;
     bool is_pair;
@@ -320,53 +326,49 @@ struct Parameter {
 };
 struct Term {
     Op op = Op::linear;
-    char takes = 'u'; // the middlegame or endgame value of its sum, or 'u': that has but one
+    char takes = 'u'; // the 'm'iddlegame or 'e'ndgame value of its sum, or 'u': that has but one
     int times = 0;    // multiplied by 1: a value, 2: a pair
-    double over = 0, divide = 1, one = 1, scale[2] = {0, 0};
-    const Knots *knots = nullptr;
     std::uint32_t site = 0;
+    double over = 0, divide = 1, one = 1, scale[2] = {0, 0};
     bool operator==(const Term &t) const {
-        return op == t.op && takes == t.takes && times == t.times && over == t.over && divide == t.divide &&
-               one == t.one && scale[0] == t.scale[0] && scale[1] == t.scale[1] && knots == t.knots && site == t.site;
+        return op == t.op && takes == t.takes && times == t.times && site == t.site && over == t.over &&
+               divide == t.divide && one == t.one && scale[0] == t.scale[0] && scale[1] == t.scale[1];
     }
 };
-struct Slot { // an accumulator of the schema; a second one if its terms are products
+struct Sum {
+    std::uint32_t range[2]; // White's and Black's
+    char type = 'u';        // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
+    std::vector<bool> members{};
+};
+struct Slot { // an accumulator of the schema, and the one that its terms are multiplied by
     Op kind;  // linear: of terms
-    std::uint32_t site, occurrence, range[2], second[2];
-    char type = 'u', second_type = 'u';
+    std::uint32_t site, occurrence;
+    Sum sum, factor;
+    std::array<double, 3> limits; // of a bound or scale factor
+    std::vector<Term> terms;
     bool sides[2] = {false, false};
-    double constants[4] = {0, 0, 0, 0};
-    std::vector<Term> terms{};
-    std::vector<bool> members{}, second_members{};
 };
 struct Row {
     double offset = 0, phase = 0;
-    Entries entries{}, factor[2]{};
-    std::size_t factor_slot = 0; // and one
-    bool reversed = false;       // the factor's score is from Black's view
-    Ref factor_of = 0;
+    Entries entries{}, factor[2]{}; // the factor if White, or Black, is stronger
+    std::size_t factor_slot = 0;    // and one
+    bool reversed = false;          // what the factor multiplies is from Black's view
+    Ref factor_of = 0, factor_by = 0;
+    void clear() { offset = phase = 0, factor_slot = 0, entries.clear(), factor[0].clear(), factor[1].clear(); }
 };
-struct Branch {
-    Ref on;
-    bool positive;
-    Site at;
-};
-struct Share { // of a node or parameter in the middlegame and in the endgame value
-    Ref ref;
-    double m, e;
-};
+struct Branch { Ref on; bool positive; Site at; };
+struct Share { Ref ref; double m, e; }; // of a node or parameter in the middlegame and in the endgame value
 
 class Recorder {
   public:
     enum class Mode { setup, recording, playing } mode = Mode::setup;
     bool addresses = false;
+    Site last = Site::current();
 
     static Recorder &get() {
         static Recorder one;
         return one;
     }
-
-    // ---- handles and the tape
     Operand operand(const Pair &p, Site at) {
         last = at;
         if (p.handle.is_constant()) return {0, p.mg, p.eg};
@@ -379,182 +381,163 @@ class Recorder {
         Node n;
         n.c = v.v;
         push(n, {}, {});
-        return operand(static_cast<Ref>(nodes.size() - 1));
+        return {top(), v.v, v.v};
     }
     Value value(Node n, const Operand &a, const Operand &b) {
         if (!push(n, a, b)) return Value(n.x);
-        return {n.x, {nullptr, static_cast<Ref>(nodes.size() - 1), current}};
+        return {n.x, {nullptr, top(), current}};
     }
     Pair pair(Node n, const Operand &a, const Operand &b) {
         n.is_pair = true;
         if (!push(n, a, b)) return {n.x, n.y, {}};
-        return {n.x, n.y, {nullptr, static_cast<Ref>(nodes.size() - 1), current}};
+        return {n.x, n.y, {nullptr, top(), current}};
     }
     Pair linear(const Pair &a, double ka, const Pair &b, double kb, Site at) {
         Node n;
         n.ka = ka, n.kb = kb;
-        const Operand x = operand(a, at); // in this order: operands may register parameters
+        const Operand x = operand(a, at); // before b: the order of first use is that of the indices
         return pair(n, x, operand(b, at));
     }
     Value linear(const Value &a, double ka, const Value &b, double kb, Site at) {
         const bool ca = a.handle.is_constant(), cb = b.handle.is_constant();
-        if (ca && cb) return Value(a.v * ka + b.v * kb);
         Node n;
-        n.ka = ca ? 0 : ka, n.kb = cb ? 0 : kb;
-        n.c = (ca ? a.v * ka : 0) + (cb ? b.v * kb : 0);
+        n.ka = ca ? 0 : ka, n.kb = cb ? 0 : kb, n.c = (ca ? a.v * ka : 0) + (cb ? b.v * kb : 0);
+        if (ca && cb) return Value(n.c);
         const Operand x = ca ? Operand{} : operand(a, at);
         return value(n, x, cb ? Operand{} : operand(b, at));
     }
-    Value function(Op op, const Value &x, Site at, double over = 0, double divide = 1, double one = 1,
-                   const Knots *knots = nullptr) {
-        Node n;
-        n.op = op, n.c = over, n.ka = divide, n.kb = one, n.knots = knots, n.site = site(at);
-        if (x.handle.is_constant()) return Value(compute(op, over, divide, one, knots, x.v));
+    Value function(Node n, const Value &x, Site at) {
+        if (x.handle.is_constant()) return Value(apply(n.op, n.c, n.ka, n.kb, n.site, x.v));
         return value(n, operand(x, at), {});
     }
-    // One list for each verb: its address says that a table is the same.
-    template <class T> const Knots *table(const T (*points)[2], std::size_t count, Site at) {
-        Knots *&known = tables[site(at)];
-        if (!known) {
-            known = new Knots; // lives as long as the process
-            for (std::size_t i = 0; i < count; i++) known->push_back({double(points[i][0]), double(points[i][1])});
+    void set_table(std::uint32_t of, const int (*points)[2], std::size_t count) {
+        Knots &known = knots[of];
+        bool same = known.empty() || known.size() == count;
+        for (std::size_t i = 0; i < count && same; i++) {
+            if (known.size() <= i) known.push_back({{double(points[i][0]), double(points[i][1])}});
+            same = known[i][0] == points[i][0] && known[i][1] == points[i][1];
         }
-        for (std::size_t i = 0; i < count; i++)
-            if (known->size() != count || (*known)[i][0] != points[i][0] || (*known)[i][1] != points[i][1])
-                refuse(at, "the limits or knots of this verb change: they must be constants");
-        return known;
+        if (!same) refuse(sites[of], "the limits or knots of this verb change: they must be constants");
     }
-    Site last_site() const { return last; }
-    std::uint32_t site(Site at) {
+    std::uint32_t site(const Site &at) {
         for (std::uint32_t i = 0; i < sites.size(); i++)
-            if (same(sites[i], at)) return i;
-        sites.push_back(at);
-        return static_cast<std::uint32_t>(sites.size() - 1);
+            if (sites[i].line() == at.line() && sites[i].column() == at.column() &&
+                (sites[i].file_name() == at.file_name() || !std::strcmp(sites[i].file_name(), at.file_name())))
+                return i;
+        sites.push_back(at), knots.emplace_back();
+        return std::uint32_t(sites.size() - 1);
     }
     // A branch on a sign: a position with one is evaluated twice, the second time with every branch turned.
-    bool sign(const Operand &x, double number, bool zero_counts, Site at) {
+    bool sign(const Operand &x, double number, bool or_zero, Site at) {
         if (number != 0 && mode != Mode::playing)
             refuse(at, "a score is compared with a number other than 0: use max, min, clamp, relu or table, and leave "
                        "lazy exits out of this build");
         const double difference = (x.y != 0 ? x.y : x.x) - number; // of a pair: the sign of both packed
-        bool yes = zero_counts ? difference >= 0 : difference > 0;
+        const bool yes = or_zero ? difference >= 0 : difference > 0;
         if (mode != Mode::recording) return yes;
-        yes = yes != turned;
-        branches.push_back({x.ref, yes, at});
-        return yes;
+        branches.push_back({x.ref, yes != turned, at});
+        return yes != turned;
     }
 
-    // ---- positions
     // Returns false if the evaluation of the position does not depend on any number.
     template <class F> bool record(const F &evaluate, const std::string &fen, double view, std::string &out) {
-        Row row;
-        double eval = 0;
-        run(evaluate, fen, false);
-        if (root == 0) return false;
-        eval = now(root, 0) * view;
+        if (!run(evaluate, fen, false)) return false;
+        const double eval = nodes[root].x * view;
         analyze(row, view);
         if (!branches.empty()) {
-            const std::vector<Branch> taken = branches;
-            std::vector<bool> own;
-            for (const Branch &b : taken) own.push_back(is_strength(b.on, row));
-            run(evaluate, fen, true);
-            Row other;
-            if (root != 0) analyze(other, view);
-            if (root == 0 || other.entries != row.entries || other.phase != row.phase ||
-                std::fabs(other.offset - row.offset) > 1e-9 || other.factor_slot != row.factor_slot)
-                refuse(taken[0].at, "a branch on the sign of a score changes more than a scale factor, which the "
-                                    "schema cannot say: use max, min, relu or bounded");
-            if (other.factor[0] != row.factor[0]) {
-                for (std::size_t i = 0; i < own.size(); i++)
-                    if (!own[i])
-                        refuse(taken[i].at, "a scale factor depends on the sign of another score than the one that it "
-                                            "multiplies");
-                const bool black = taken[0].positive == row.reversed;
-                row.factor[1] = row.factor[0];
-                row.factor[black ? 0 : 1] = other.factor[0];
-            }
+            first.assign(nodes.begin() + permanent, nodes.end()), taken = branches;
+            std::size_t other_sign = 0; // of a score that is not the one that the factor multiplies; and one
+            for (std::size_t i = 0; i < taken.size(); i++)
+                if (!other_sign && !is_strength(taken[i].on)) other_sign = i + 1;
+            turned_row.clear();
+            if (run(evaluate, fen, true) && !only_factor_differs()) analyze(turned_row, view);
+            if (turned_row.entries != row.entries || turned_row.phase != row.phase ||
+                turned_row.offset != row.offset || turned_row.factor_slot != row.factor_slot)
+                refuse(taken[0].at, "a branch on the sign of a score changes more than a scale factor, which the schema "
+                                    "cannot say: use max, min, relu or bounded");
+            if (other_sign && turned_row.factor[0] != row.factor[0])
+                refuse(taken[other_sign - 1].at, "a scale factor depends on the sign of another score than the one that "
+                                                 "it multiplies");
+            row.factor[1] = turned_row.factor[0];
+            if (taken[0].positive == row.reversed) row.factor[0].swap(row.factor[1]);
+        } else {
+            row.factor[1] = row.factor[0];
         }
-        if (row.factor[1].empty()) row.factor[1] = row.factor[0];
         for (int side = 0; side < 2 && row.factor_slot; side++)
             for (const auto &e : row.factor[side])
-                row.entries.emplace_back(slots[row.factor_slot - 1].range[side] * STRIDE + FIRST + e.first, e.second);
+                row.entries.emplace_back(slots[row.factor_slot - 1].sum.range[side] * STRIDE + FIRST + e.first, e.second);
         std::sort(row.entries.begin(), row.entries.end());
-        const double again = evaluate_row(row);
-        if (!(std::fabs(again - eval) <= 1e-6 * std::max(1.0, std::fabs(eval)))) {
-            std::ostringstream text;
-            text << "the record gives " << again << ", the evaluation gave " << eval << ": " << fen;
-            refuse(last, text.str());
-        }
-        write_row(row, eval, out);
+        const double again = evaluate_row();
+        if (!(std::fabs(again - eval) <= 1e-6 * std::max(1.0, std::fabs(eval))))
+            refuse(last, "the record gives " + std::to_string(again) + ", the evaluation gave " + std::to_string(eval) +
+                             ": " + fen);
+        const auto put = [&out](std::uint32_t i, double x) { out += ' ', out += shown(i), out += ':', out += shown(x); };
+        if (row.phase != 0) put(1, row.phase);
+        put(2, eval);
+        if (row.offset != 0) put(3, row.offset), has_offset = true;
+        for (const auto &e : row.entries) put(e.first, e.second);
         return true;
     }
-
     void use_values(const char *path) {
         std::ifstream file(path);
-        double mg = 0, eg = 0;
-        std::string name;
-        while (file >> mg >> eg && std::getline(file >> std::ws, name)) values[name] = {{mg, eg}};
+        double m = 0, e = 0;
+        for (std::string name; file >> m >> e && std::getline(file >> std::ws, name);) values[name] = {{m, e}};
         if (values.empty() || !file.eof()) {
-            std::fprintf(stderr, "gputexel: %s: no lines 'MG EG NAME', or one of them is none\n", path);
+            std::fprintf(stderr, "gputexel: %s: must have lines 'MG EG NAME'\n", path);
             std::exit(1);
         }
         for (Parameter &p : parameters) set_value(p);
-        for (Node &n : nodes) compute(n, operand(n.a), operand(n.b)); // tables that sums at the start have made
+        for (Node &n : nodes) compute(n, operand(n.a), operand(n.b)); // sums that were made at the start
     }
 
   private:
-    std::vector<Node> nodes = std::vector<Node>(1); // node 0 is the constant 0
+    std::vector<Node> nodes = std::vector<Node>(1), first; // node 0 is the constant 0
     std::vector<Site> sites;
+    std::vector<Knots> knots; // by site
     std::vector<Parameter> parameters;
     std::vector<std::pair<Handle, std::uint32_t>> places; // hash table of literals
-    std::size_t filled = 0;
+    std::size_t filled = 0, permanent = 0;
     std::unordered_map<std::string, std::array<double, 2>> values;
-    std::unordered_map<std::uint32_t, Knots *> tables;
     std::vector<Slot> slots;
-    std::vector<Branch> branches;
-    std::uint32_t current = 0, ranges = 0; // generation (0: before all positions), ranges of indices given away
-    std::size_t permanent = 1;
-    Site last = Site::current();
-    bool turned = false, constants_used[OWN] = {}, has_offset = false;
+    std::vector<Branch> branches, taken;
+    std::uint32_t current = 0, ranges = 1; // generation (0: before all positions); ranges of indices
+    bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0;
-    double whole = 0; // phase of the middlegame, 0 before the first taper
-    // One walk backwards: the share of each node in the two values.
-    std::vector<std::array<double, 2>> shares, own;
-    std::vector<char> pending;
-    std::vector<std::uint64_t> touched;
+    Row row, turned_row;
+    double whole = 0, phase = 0; // whole: the phase of the middlegame, 0 before the first taper
+    // A walk backwards: the share of each node and parameter in the two values.
+    std::vector<std::array<double, 2>> node_shares, shares;
+    std::vector<char> pending, touched;
+    std::vector<Ref> touched_list;
+    std::vector<Share> functions, stages, found;
     std::size_t waiting = 0;
     double constant[2] = {0, 0};
-    std::vector<Share> functions, stages;
-    double phase = 0;
-    bool tapered = false;
+    mutable std::vector<std::array<double, 3>> sums;
 
-    static bool same(const Site &a, const Site &b) {
-        return a.line() == b.line() && a.column() == b.column() && !std::strcmp(a.file_name(), b.file_name());
+    Ref top() const { return Ref(nodes.size() - 1); }
+    Operand operand(Ref r) const {
+        if (r & PARAMETER) return {r, parameters[r & ~PARAMETER].value[0], parameters[r & ~PARAMETER].value[1]};
+        return {r, nodes[r].x, nodes[r].y};
     }
-    double now(Ref r, int which) const {
-        if (r & PARAMETER) return parameters[r & ~PARAMETER].value[which];
-        return which ? nodes[r].y : nodes[r].x;
-    }
-    Operand operand(Ref r) const { return {r, now(r, 0), now(r, 1)}; }
-    Ref ref(const Handle &h, double mg, double eg, bool is_pair, Site at) {
-        if (h.file) return PARAMETER | parameter(h, mg, eg, is_pair);
+    Ref ref(const Handle &h, double m, double e, bool is_pair, Site at) {
+        if (h.file) return PARAMETER | parameter(h, m, e, is_pair);
         if (h.column_or_generation != 0 && h.column_or_generation != current)
             refuse(at, "a score of an earlier position is used here (a cache?): leave caches out of this build");
         return h.line_or_node;
     }
-    std::uint32_t parameter(const Handle &h, double mg, double eg, bool is_pair) {
+    std::uint32_t parameter(const Handle &h, double m, double e, bool is_pair) {
         if (2 * filled >= places.size()) {
-            std::vector<std::pair<Handle, std::uint32_t>> before(places.empty() ? 1024 : 2 * places.size());
-            before.swap(places);
-            for (const auto &p : before)
+            std::vector<std::pair<Handle, std::uint32_t>> old(places.empty() ? 1024 : 2 * places.size());
+            old.swap(places);
+            for (const auto &p : old)
                 if (p.first.file) places[find(p.first)] = p;
         }
         auto &place = places[find(h)];
-        if (!place.first.file) place = {h, enter(h, mg, eg, is_pair)}, filled++;
+        if (!place.first.file) place = {h, enter(h, m, e, is_pair)}, filled++;
         const Parameter &p = parameters[place.second];
-        if (p.source[0] != mg || p.source[1] != eg || p.is_pair != is_pair)
+        if (p.source[0] != m || p.source[1] != e || p.is_pair != is_pair)
             refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop): write S where the "
-                         "number stands");
+                            "number stands");
         return place.second;
     }
     std::size_t find(const Handle &h) const {
@@ -568,32 +551,28 @@ class Recorder {
                 return i & mask;
         }
     }
-    std::uint32_t enter(const Handle &h, double mg, double eg, bool is_pair) {
-        const char *base = h.file;
-        for (const char *c = h.file; *c; c++)
-            if (*c == '/' || *c == '\\') base = c + 1;
-        Parameter p{h, is_pair, {mg, eg}, {mg, eg}, base};
+    std::uint32_t enter(const Handle &h, double m, double e, bool is_pair) {
+        Parameter p{h, is_pair, {m, e}, {m, e}, base_name(h.file)};
         for (char &c : p.name)
             if (c == ',' || c == '"' || c == ' ') c = '_';
         p.name += "_" + std::to_string(h.line_or_node) + "_" + std::to_string(h.column_or_generation);
         for (std::uint32_t i = 0; i < parameters.size(); i++)
             if (parameters[i].name == p.name) {
                 if (!std::strcmp(parameters[i].place.file, h.file)) return i; // a header in another translation unit
-                p.name += "b";                                                // of another folder
+                p.name += "b";                                                // a file of this name in another folder
             }
-        if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "more than 19,984 numbers");
+        if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
         set_value(p);
-        parameters.push_back(p);
-        own.push_back({{0, 0}});
-        touched.resize(parameters.size() / 64 + 1);
-        return static_cast<std::uint32_t>(parameters.size() - 1);
+        parameters.push_back(p), shares.push_back({{0, 0}}), touched.push_back(0);
+        return std::uint32_t(parameters.size() - 1);
     }
     void set_value(Parameter &p) const {
-        const auto found = values.find(p.name);
-        for (int i = 0; i < 2 && found != values.end(); i++) p.value[i] = found->second[i];
+        const auto own = values.find(p.name);
+        if (own != values.end()) p.value[0] = own->second[0], p.value[1] = own->second[1];
     }
+    static std::string base_name(const std::string &file) { return file.substr(file.find_last_of("/\\") + 1); }
 
-    bool push(Node &n, const Operand &a, const Operand &b) { // false if nothing records
+    bool push(Node &n, const Operand &a, const Operand &b) { // false if nothing is recorded
         n.a = a.ref, n.b = b.ref;
         compute(n, a, b);
         if (mode == Mode::playing) return false;
@@ -602,60 +581,68 @@ class Recorder {
         nodes.push_back(n);
         return true;
     }
-    static double compute(Op op, double over, double divide, double one, const Knots *knots, double x) {
-        switch (op) {
-        case Op::relu: return x > over && x > 0 ? x : 0;
-        case Op::relu2: return x > over && x > 0 ? x * x : 0;
-        case Op::square: return x * std::fabs(x);
-        case Op::sigmoid: return one / (1 + std::exp(-x / divide));
-        case Op::table: {
-            const Knots &k = *knots;
-            if (x <= k[0][0]) return k[0][1];
-            for (std::size_t i = 1; i < k.size(); i++)
-                if (x < k[i][0])
-                    return k[i - 1][1] + (k[i][1] - k[i - 1][1]) * (x - k[i - 1][0]) / (k[i][0] - k[i - 1][0]);
-            return k.back()[1];
-        }
-        default: return x;
-        }
+    double apply(Op op, double over, double divide, double one, std::uint32_t of, double x) const {
+        if (op == Op::relu) return x > over && x > 0 ? x : 0;
+        if (op == Op::relu2) return x > over && x > 0 ? x * x : 0;
+        if (op == Op::square) return x * std::fabs(x);
+        if (op == Op::sigmoid) return one / (1 + std::exp(-x / divide));
+        if (op != Op::table) return x;
+        const Knots &k = knots[of];
+        if (x <= k[0][0]) return k[0][1];
+        for (std::size_t i = 1; i < k.size(); i++)
+            if (x < k[i][0]) return k[i - 1][1] + (k[i][1] - k[i - 1][1]) * (x - k[i - 1][0]) / (k[i][0] - k[i - 1][0]);
+        return k.back()[1];
     }
     static double toward_zero(double e, double c) { return e > 0 ? e + std::max(c, -e) : e < 0 ? e - std::max(c, e) : 0; }
-    static void compute(Node &n, const Operand &a, const Operand &b) {
-        const double limit = n.ka != 0 ? std::min(b.x + n.c, 0.0) : b.x;
-        n.x = a.x, n.y = a.y;
-        switch (n.op) {
-        case Op::linear:
+    static double limited(double x, double low, double high) { return std::min(std::max(x, low), high); }
+    void compute(Node &n, const Operand &a, const Operand &b) const {
+        if (n.op == Op::linear) {
             n.x = n.ka * a.x + n.kb * b.x + n.c;
             n.y = n.is_pair ? n.ka * a.y + n.kb * b.y + n.d : n.x;
-            break;
+            return;
+        }
+        n.x = a.x, n.y = a.y;
+        const double bound = n.ka != 0 ? std::min(b.x + n.c, 0.0) : b.x;
+        switch (n.op) {
         case Op::make: n.y = b.x; break;
         case Op::mg: n.y = a.x; break;
         case Op::eg: n.x = a.y; break;
         case Op::product: n.x = n.y = a.x * b.x; break;
         case Op::product_pair: n.x = a.x * b.x, n.y = a.x * b.y; break;
-        case Op::bounded_mg: n.x = toward_zero(a.x, limit); break;
-        case Op::bounded_eg: n.y = toward_zero(a.y, limit); break;
-        case Op::scale_eg: n.y *= std::min(std::max(b.x, n.c), n.d) / n.ka; break;
-        case Op::scale: n.x = n.y = a.x * std::min(std::max(b.x, n.c), n.d) / n.ka; break;
+        case Op::bounded_mg: n.x = toward_zero(a.x, bound); break;
+        case Op::bounded_eg: n.y = toward_zero(a.y, bound); break;
+        case Op::scale_eg: n.y = a.y * limited(b.x, n.c, n.d) / n.ka; break;
+        case Op::scale: n.x = n.y = a.x * limited(b.x, n.c, n.d) / n.ka; break;
         case Op::taper: n.x = n.y = (a.x * n.c + a.y * (n.d - n.c)) / n.d; break;
-        default: n.x = n.y = compute(n.op, n.c, n.ka, n.kb, n.knots, a.x);
+        default: n.x = n.y = apply(n.op, n.c, n.ka, n.kb, n.site, a.x);
         }
     }
-
-    template <class F> void run(const F &evaluate, const std::string &fen, bool turn) {
-        if (permanent == 1) permanent = nodes.size();
-        nodes.resize(permanent);
-        branches.clear();
-        current++;
-        mode = Mode::recording, turned = turn;
+    template <class F> bool run(const F &evaluate, const std::string &fen, bool turn) {
+        if (permanent == 0) permanent = nodes.size();
+        nodes.resize(permanent), branches.clear();
+        current++, mode = Mode::recording, turned = turn;
         const Value result = evaluate(fen);
-        root = result.handle.is_constant() ? 0 : operand(result, last).ref;
+        root = 0;
+        if (!result.handle.is_constant()) root = operand(linear(result, 1, Value(), 0, last), last).ref;
         mode = Mode::setup;
+        return root != 0;
     }
-    bool is_strength(Ref r, const Row &row) const {
-        if (row.factor_slot == 0) return false;
-        if (r == row.factor_of) return true;
+    bool is_strength(Ref r) const {
+        if (row.factor_slot == 0 || r == row.factor_of) return row.factor_slot != 0;
         return !(r & PARAMETER) && nodes[r].op == Op::eg && nodes[r].a == row.factor_of;
+    }
+    // The usual case, without another walk: the tape is the same, but for a constant factor.
+    bool only_factor_differs() {
+        if (nodes.size() - permanent != first.size()) return false;
+        for (std::size_t i = 0; i < first.size(); i++) {
+            const Node &n = nodes[permanent + i];
+            if (!n.same(first[i]) || (n.c != first[i].c && permanent + i != row.factor_by)) return false;
+        }
+        const Node &k = nodes[row.factor_by];
+        if (k.op != Op::linear || k.a != 0 || k.b != 0 || row.factor_by < permanent) return false;
+        turned_row = row, turned_row.factor[0].clear();
+        put_constants(turned_row.factor[0], 0, slots[row.factor_slot - 1].sum, k.c, k.c, true);
+        return true;
     }
 
     // ---- from the tape to the schema's form
@@ -663,520 +650,462 @@ class Recorder {
         if ((m == 0 && e == 0) || r == 0) return;
         if (r & PARAMETER) {
             r &= ~PARAMETER;
-            touched[r / 64] |= std::uint64_t(1) << r % 64;
-            own[r][0] += m, own[r][1] += e;
-            return;
+            if (!touched[r]) touched[r] = 1, touched_list.push_back(r);
+            shares[r][0] += m, shares[r][1] += e;
+        } else {
+            if (!pending[r]) pending[r] = 1, waiting++, node_shares[r] = {{0, 0}};
+            node_shares[r][0] += m, node_shares[r][1] += e;
         }
-        if (!pending[r]) pending[r] = 1, waiting++, shares[r] = {{0, 0}};
-        shares[r][0] += m, shares[r][1] += e;
     }
-    // Walks from a node to the parameters. In a `sum`, m and e count the two values of a pair toward one number;
-    // otherwise they are shares in the middlegame and in the endgame value of the score.
+    // Walks from a node to the parameters, which are then in `found`. In a `sum`, m and e count the two values of a
+    // pair toward one number; otherwise they are shares in the middlegame and in the endgame value of the score.
     void walk(Ref from, double m, double e, bool sum) {
-        if (pending.size() < nodes.size()) pending.resize(nodes.size()), shares.resize(nodes.size());
+        if (pending.size() < nodes.size()) pending.resize(nodes.size()), node_shares.resize(nodes.size());
         constant[0] = constant[1] = 0;
-        functions.clear(), stages.clear();
+        functions.clear(), stages.clear(), found.clear();
         add(from, m, e);
         for (Ref i = from; waiting != 0; i--)
-            if (pending[i]) pending[i] = 0, waiting--, visit(i, shares[i][0], shares[i][1], sum);
+            if (pending[i]) pending[i] = 0, waiting--, visit(i, node_shares[i][0], node_shares[i][1], sum);
+        std::sort(touched_list.begin(), touched_list.end());
+        for (const Ref p : touched_list) {
+            if (shares[p][0] != 0 || shares[p][1] != 0) found.push_back({p, shares[p][0], shares[p][1]});
+            shares[p] = {{0, 0}}, touched[p] = 0;
+        }
+        touched_list.clear();
     }
     void visit(Ref i, double m, double e, bool sum) {
         const Node &n = nodes[i];
-        switch (n.op) {
-        case Op::linear:
+        if (n.op == Op::linear) {
             if (sum) constant[0] += m * n.c + e * n.d;
             else constant[0] += m * n.c, constant[1] += e * (n.is_pair ? n.d : n.c);
             add(n.a, n.ka * m, n.ka * e), add(n.b, n.kb * m, n.kb * e);
-            return;
-        case Op::make: add(n.a, m, 0), sum ? add(n.b, e, 0) : add(n.b, 0, e); return;
-        case Op::mg:
-        case Op::eg:
+        } else if (n.op == Op::make) {
+            add(n.a, m, 0), add(n.b, sum ? e : 0, sum ? 0 : e);
+        } else if (n.op == Op::mg || n.op == Op::eg) {
             if (!sum && (n.op == Op::mg ? e : m) != 0)
-                refuse(sites[n.site], "the value of one phase is used in the other, which the schema cannot say");
-            n.op == Op::mg ? add(n.a, m, 0) : add(n.a, 0, sum ? m : e);
-            return;
-        case Op::taper:
+                refuse(sites[n.site], "the value of one phase is used in the other" + std::string(SCHEMA));
+            add(n.a, n.op == Op::mg ? m : 0, n.op == Op::mg ? 0 : sum ? m : e);
+        } else if (n.op == Op::taper) {
             if (sum || m != e || (whole != 0 && whole != n.d) || (tapered && phase != n.c))
-                refuse(sites[n.site], "a second taper with another phase, or in a verb: the schema has one");
+                refuse(sites[n.site], "a second taper with another phase, or one within a verb" + std::string(SCHEMA));
+            if (!(n.c >= 0 && n.c <= n.d)) refuse(sites[n.site], "the phase is " + shown(n.c) + ", of " + shown(n.d));
             tapered = true, phase = n.c, whole = n.d;
             add(n.a, m, e);
-            return;
-        default:
-            if (sum) refuse(sites[n.site], "a function of a function, which the schema cannot say");
+        } else {
+            if (sum) refuse(sites[n.site], "a function of a function" + std::string(SCHEMA));
             (n.op < Op::bounded_mg ? functions : stages).push_back({i, m, e});
         }
     }
-    std::vector<Share> collect() {
-        std::vector<Share> list;
-        for (std::uint32_t w = 0; w < touched.size(); w++)
-            for (std::uint64_t bits = touched[w]; bits != 0; bits &= bits - 1) {
-                std::uint32_t p = w * 64;
-                for (std::uint64_t low = bits & (~bits + 1); low >>= 1;) p++;
-                if (own[p][0] != 0 || own[p][1] != 0) list.push_back({p, own[p][0], own[p][1]});
-                own[p] = {{0, 0}};
-            }
-        std::fill(touched.begin(), touched.end(), 0);
-        return list;
-    }
-    void put_constant(Entries &to, std::uint32_t base, std::uint32_t which, double c) {
-        if (c == 0) return;
-        constants_used[which] = true;
-        to.emplace_back(base + which, c);
-    }
-
-    // The sum that a verb takes, at `base`. With `present`, it has entries even if it is 0.
-    void put_sum(Entries &to, Ref r, bool whole_pair, bool present, std::uint32_t base, char &type,
-                 std::vector<bool> &members, std::uint32_t verb) {
-        walk(r, 1, whole_pair ? 1 : 0, !whole_pair);
-        if (!functions.empty() || !stages.empty()) refuse(sites[verb], "a function of a function, which the schema cannot say");
-        double m = constant[0], e = whole_pair ? constant[1] : m;
-        for (const Share &s : collect()) {
-            Parameter &p = parameters[s.ref];
-            double c = s.m;
-            if (whole_pair) {
-                if (s.m != s.e) refuse(sites[verb], "a number counts differently in the two values of a pair, which the schema cannot say");
-                p.used[0] = p.used[1] = true;
-            } else if (p.is_pair) {
-                const char own_type = s.e == 0 ? 'm' : 'e';
-                if ((s.m != 0 && s.e != 0) || (type != 'u' && type != own_type))
-                    refuse(sites[verb], "middlegame and endgame values are added up here, which the schema cannot say");
-                type = own_type, p.used[type == 'e'] = true;
-                if (s.m == 0) c = s.e;
-            } else {
-                p.used[0] = p.used[1] = true;
-            }
-            if (members.size() <= s.ref + OWN) members.resize(s.ref + OWN + 1);
-            members[s.ref + OWN] = true;
-            to.emplace_back(base + OWN + s.ref, c);
-        }
-        if (members.size() < OWN) members.resize(OWN);
+    void put_constants(Entries &to, std::uint32_t base, Sum &sum, double m, double e, bool present) {
         const auto put = [&](std::uint32_t which, double c) {
-            put_constant(to, base, which, c);
-            if (c != 0) members[which] = true;
+            if (c == 0) return;
+            if (sum.members.size() < OWN) sum.members.resize(OWN);
+            sum.members[which] = constants_used[which] = true, to.emplace_back(base + which, c);
         };
-        if (present) m += 1, e += 1, put(MINUS_ONE, 1); // an absent sum would leave the verb out
+        if (present) m++, e++, put(MINUS_ONE, 1); // a sum without entries would leave the verb out
         if (m == e) put(ONE, m);
         else put(ONE_MG, m), put(ONE_EG, e);
     }
-    Slot &slot(Op kind, std::uint32_t site, std::uint32_t occurrence, const std::vector<Term> &terms, double a = 0,
-               double b = 0, double c = 0, double d = 0) {
-        const double numbers[4] = {a, b, c, d};
+    // The sum that a verb takes. With `present`, it has entries even if it is 0.
+    void put_sum(Entries &to, Ref r, bool pair, bool present, std::uint32_t base, Sum &sum, std::uint32_t verb) {
+        walk(r, 1, pair ? 1 : 0, !pair);
+        if (!functions.empty() || !stages.empty()) refuse(sites[verb], "a function of a function" + std::string(SCHEMA));
+        for (const Share &s : found) {
+            Parameter &p = parameters[s.ref];
+            if (pair ? s.m != s.e : p.is_pair && s.m != 0 && s.e != 0)
+                refuse(sites[verb], "middlegame and endgame values are mixed in its sum" + std::string(SCHEMA));
+            if (!pair && p.is_pair) {
+                const char type = s.m != 0 ? 'm' : 'e';
+                if (sum.type != 'u' && sum.type != type)
+                    refuse(sites[verb], "middlegame and endgame values are mixed in its sum" + std::string(SCHEMA));
+                sum.type = type, p.used[type == 'e'] = true;
+            } else {
+                p.used[0] = p.used[1] = true;
+            }
+            if (sum.members.size() <= s.ref + OWN) sum.members.resize(s.ref + OWN + 1);
+            sum.members[s.ref + OWN] = true;
+            to.emplace_back(base + OWN + s.ref, s.m != 0 ? s.m : s.e);
+        }
+        put_constants(to, base, sum, constant[0], pair ? constant[1] : constant[0], present);
+    }
+    Slot &slot(Op kind, std::uint32_t site, std::uint32_t occurrence, const std::vector<Term> &terms,
+               const std::array<double, 3> &limits) {
         for (Slot &s : slots)
             if (s.kind == kind && s.site == site && s.occurrence == occurrence) {
-                if (!(s.terms == terms) || !std::equal(numbers, numbers + 4, s.constants))
-                    refuse(sites[site], "counts otherwise than in a position before (another factor, sign or phase), "
-                                        "which the schema cannot say");
-                return s;
+                if (s.terms == terms && s.limits == limits) return s;
+                refuse(sites[site], "this counts otherwise than in positions before (factor, sign, phase or limit)" +
+                                        std::string(SCHEMA));
             }
         for (const Slot &s : slots)
             if (kind != Op::linear && (s.kind == kind || (kind >= Op::scale_eg && s.kind >= Op::scale_eg)))
-                refuse(sites[site], "is a second one of its kind: the schema has one factor, and one bound of each phase");
-        if (ranges + 4 >= 48) refuse(sites[site], "there are more verbs than the schema has room for");
-        slots.push_back({kind, site, occurrence, {ranges + 1, ranges + 2}, {ranges + 3, ranges + 4}});
-        std::copy(numbers, numbers + 4, slots.back().constants);
-        slots.back().terms = terms;
-        const bool product = !terms.empty() && terms[0].times != 0;
-        ranges += product ? 4 : 2;
+                refuse(sites[site], "another one of its kind: the schema has one factor, and one bound for each phase");
+        if (ranges + 4 > 49) refuse(sites[site], "there are more verbs than a schema has room for");
+        slots.push_back({kind, site, occurrence, {{ranges, ranges + 1}}, {{ranges + 2, ranges + 3}}, limits, terms});
+        ranges += !terms.empty() && terms[0].times != 0 ? 4 : 2;
         return slots.back();
     }
+    double in_score(const double (&c)[2]) const {
+        return tapered ? (c[0] * phase + c[1] * (whole - phase)) / whole : c[0];
+    }
 
-    void analyze(Row &row, double view) {
+    void analyze(Row &to, double view) {
+        to.clear();
         tapered = false;
-        double sign = view;
         bool staged = false;
         for (Ref from = root;; staged = true) {
-            walk(from, sign, sign, false);
+            walk(from, view, view, false);
             if (stages.empty()) break;
             const Share s = stages[0];
             const Node n = nodes[s.ref];
-            if (stages.size() > 1 || !functions.empty() || !collect().empty() || s.m != s.e || std::fabs(s.m) != 1)
-                refuse(sites[n.site], "tuned numbers are added after this, or it is multiplied: the schema applies it "
-                                      "last. A plain int may be added");
-            if (tapered) row.offset += (constant[0] * phase + constant[1] * (whole - phase)) / whole;
-            else row.offset += constant[0];
-            from = n.a, sign = s.m;
+            if (stages.size() > 1 || !functions.empty() || !found.empty() || s.m != s.e || std::fabs(s.m) != 1)
+                refuse(sites[n.site], "tuned numbers are added after this, or it is multiplied; the schema applies it "
+                                      "last, and only plain numbers may be added then");
+            to.offset += in_score(constant);
+            from = n.a, view = s.m;
+            Slot &f = slot(n.op, n.site, 0, {}, {{n.ka, n.c, n.d}});
             if (n.op >= Op::scale_eg) {
-                if (row.factor_slot != 0) refuse(sites[n.site], "a second scale factor: the schema has one");
-                Slot &f = slot(n.op, n.site, 0, {}, n.ka, n.c, n.d);
-                row.factor_slot = static_cast<std::size_t>(&f - slots.data()) + 1;
-                row.reversed = sign < 0, row.factor_of = n.a;
-                put_sum(row.factor[0], n.b, false, true, 0, f.type, f.members, n.site);
+                to.factor_slot = std::size_t(&f - slots.data()) + 1;
+                to.reversed = view < 0, to.factor_of = n.a, to.factor_by = n.b, f.sides[1] = true;
+                put_sum(to.factor[0], n.b, false, true, 0, f.sum, n.site);
             } else {
-                Slot &f = slot(n.op, n.site, 0, {}, n.ka, n.c);
-                put_sum(row.entries, n.b, false, true, f.range[0] * STRIDE + FIRST, f.type, f.members, n.site);
-                f.sides[0] = true;
+                put_sum(to.entries, n.b, false, true, f.sum.range[0] * STRIDE + FIRST, f.sum, n.site);
             }
+            f.sides[0] = true;
         }
-        if (tapered) row.phase = phase;
-        if (!staged) {
-            row.offset = tapered ? (constant[0] * phase + constant[1] * (whole - phase)) / whole : constant[0];
-        } else if (constant[0] == constant[1]) {
-            put_constant(row.entries, FIRST, ONE, constant[0]);
-        } else {
-            put_constant(row.entries, FIRST, ONE_MG, constant[0]), put_constant(row.entries, FIRST, ONE_EG, constant[1]);
-        }
-        const std::vector<Share> list(functions.rbegin(), functions.rend()); // in the order of evaluation
-        for (const Share &s : collect()) {
+        if (tapered) to.phase = phase;
+        Sum linear{{0, 0}};
+        if (!staged) to.offset = in_score(constant);
+        else put_constants(to.entries, FIRST, linear, constant[0], constant[1], false);
+        for (const Share &s : found) {
             Parameter &p = parameters[s.ref];
             const bool both = std::fabs(s.m - s.e) <= 1e-12 * std::fabs(s.m);
-            if (!both && s.m != 0 && s.e != 0)
-                refuse(p.place, "this number counts differently in middlegame and endgame, which the schema cannot say");
             const char kind = both ? 'b' : s.e == 0 ? 'm' : 'e';
-            if (p.linear != 0 && p.linear != kind)
-                refuse(p.place, "this number counts in both phases here and in one phase there, which the schema cannot say");
+            if ((kind == 'e' && s.m != 0) || (p.linear != 0 && p.linear != kind))
+                refuse(p.place, "this number counts differently in middlegame and endgame, or in both phases here and in "
+                                "one phase there" + std::string(SCHEMA));
             p.linear = kind;
-            row.entries.emplace_back(FIRST + OWN + s.ref, both || s.e == 0 ? s.m : s.e);
+            to.entries.emplace_back(FIRST + OWN + s.ref, s.m != 0 ? s.m : s.e);
         }
-        if (!list.empty()) put_terms(row, list);
+        if (!functions.empty()) put_terms(to, std::vector<Share>(functions.rbegin(), functions.rend()));
     }
-
     struct Instance { // the terms of one sum and side
         Ref base, times;
-        int side;
+        bool black, pair;
         std::vector<Term> terms;
-        bool pair;
     };
-    void put_terms(Row &row, const std::vector<Share> &list) {
+    void put_terms(Row &to, const std::vector<Share> &list) { // in the order of evaluation
         std::vector<Instance> instances;
+        const auto is = [this](Ref r, Op from, Op until) {
+            return !(r & PARAMETER) && nodes[r].op >= from && nodes[r].op <= until;
+        };
         for (const Share &s : list) {
             const Node &n = nodes[s.ref];
-            Instance own{n.a, 0, (s.m != 0 ? s.m : s.e) < 0, {}, false};
+            Instance own{n.a, 0, (s.m != 0 ? s.m : s.e) < 0, false, {}};
             Term t;
-            t.site = n.site;
-            t.scale[0] = own.side ? -s.m : s.m, t.scale[1] = own.side ? -s.e : s.e;
+            t.site = n.site, t.scale[0] = own.black ? -s.m : s.m, t.scale[1] = own.black ? -s.e : s.e;
             const Node *f = &n;
-            const auto is_function = [&](Ref r) { return !(r & PARAMETER) && nodes[r].op >= Op::relu && nodes[r].op <= Op::table; };
-            if (n.op == Op::product || n.op == Op::product_pair) {
+            if (n.op >= Op::product) {
                 Ref a = n.a, b = n.b;
-                if (n.op == Op::product && is_function(b)) std::swap(a, b);
-                t.times = n.op == Op::product ? 1 : 2;
-                own.base = a, own.times = b;
-                f = is_function(a) ? &nodes[a] : nullptr;
-                if (f) own.base = f->a;
+                if (n.op == Op::product && is(b, Op::relu, Op::table)) std::swap(a, b);
+                f = is(a, Op::relu, Op::table) ? &nodes[a] : nullptr;
+                t.times = n.op == Op::product ? 1 : 2, own.times = b, own.base = f ? f->a : a;
             }
-            if (f) t.op = f->op, t.over = f->c, t.divide = f->ka, t.one = f->kb, t.knots = f->knots;
-            if (!(own.base & PARAMETER) && (nodes[own.base].op == Op::mg || nodes[own.base].op == Op::eg))
-                t.takes = nodes[own.base].op == Op::mg ? 'm' : 'e';
-            Instance *with = nullptr;
+            if (f) t.op = f->op, t.over = f->c, t.divide = f->ka, t.one = f->kb, t.site = f->site;
+            if (is(own.base, Op::mg, Op::eg)) t.takes = nodes[own.base].op == Op::mg ? 'm' : 'e';
+            Instance *with = nullptr; // functions of one sum, or of the two values of one pair, share an accumulator
             for (Instance &other : instances) {
-                if (other.times != 0 || own.times != 0 || other.side != own.side) continue;
-                const bool same_pair = t.takes != 'u' && other.terms[0].takes != 'u' && nodes[other.base].a == nodes[own.base].a;
-                if (other.base == own.base || same_pair) with = &other, other.pair |= other.base != own.base;
+                if (other.times != 0 || own.times != 0 || other.black != own.black) continue;
+                const bool pair = t.takes != 'u' && other.terms[0].takes != 'u' && nodes[other.base].a == nodes[own.base].a;
+                if (other.base == own.base || pair) with = &other, other.pair |= other.base != own.base;
             }
-            if (with) {
-                with->terms.push_back(t);
-            } else {
-                own.terms.push_back(t);
-                instances.push_back(own);
-            }
+            (with ? *with : (instances.push_back(own), instances.back())).terms.push_back(t);
         }
         for (std::size_t i = 0; i < instances.size(); i++) {
             const Instance &own = instances[i];
             std::uint32_t occurrence = 0;
-            for (std::size_t j = 0; j < i; j++)
-                occurrence += instances[j].terms[0].site == own.terms[0].site && instances[j].side == own.side;
-            Slot &s = slot(Op::linear, own.terms[0].site, occurrence, own.terms);
-            s.sides[own.side] = true;
             bool present = false;
+            for (std::size_t j = 0; j < i; j++)
+                occurrence += instances[j].terms[0].site == own.terms[0].site && instances[j].black == own.black;
             for (const Term &t : own.terms) present |= t.op == Op::sigmoid || t.op == Op::table;
-            const std::uint32_t base = s.range[own.side] * STRIDE + FIRST, second = s.second[own.side] * STRIDE + FIRST;
-            put_sum(row.entries, own.pair ? nodes[own.base].a : own.base, own.pair, present, base, s.type, s.members, s.site);
+            Slot &s = slot(Op::linear, own.terms[0].site, occurrence, own.terms, {{0, 0, 0}});
+            s.sides[own.black] = true;
+            put_sum(to.entries, own.pair ? nodes[own.base].a : own.base, own.pair, present,
+                    s.sum.range[own.black] * STRIDE + FIRST, s.sum, s.site);
             if (own.times != 0)
-                put_sum(row.entries, own.times, own.terms[0].times == 2, false, second, s.second_type, s.second_members, s.site);
+                put_sum(to.entries, own.times, own.terms[0].times == 2, false,
+                        s.factor.range[own.black] * STRIDE + FIRST, s.factor, s.site);
         }
     }
 
+    static int value_of(const Sum &s) { return s.type == 'e'; } // which of its two values; either, if it has but one
+    static int taken_by(const Slot &s, const Term &t) { return t.takes != 'u' ? t.takes == 'e' : value_of(s.sum); }
+    static int multiplied_by(const Slot &s, const Term &t, int target) { return t.times == 2 ? target : value_of(s.factor); }
     // The schema's own arithmetic, from the record alone.
-    double evaluate_row(const Row &row) const {
-        std::vector<std::array<double, 3>> sums(ranges + 1, {{0, 0, 0}});
+    double evaluate_row() const {
+        sums.assign(ranges, {{0, 0, 0}});
         for (const auto &e : row.entries) {
             auto &sum = sums[e.first / STRIDE];
             const std::uint32_t k = e.first % STRIDE - FIRST;
             const double *v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value;
-            const char only = k < OWN || e.first >= STRIDE ? 'b' : parameters[k - OWN].linear;
-            sum[0] += only == 'e' ? 0 : e.second * v[0], sum[1] += only == 'm' ? 0 : e.second * v[1], sum[2] = 1;
+            const char phases = k < OWN || e.first >= STRIDE ? 'b' : parameters[k - OWN].linear;
+            if (phases != 'e') sum[0] += e.second * v[0];
+            if (phases != 'm') sum[1] += e.second * v[1];
+            sum[2] = 1;
         }
         double score[2] = {sums[0][0], sums[0][1]};
         for (const Slot &s : slots)
-            for (int side = 0; side < 2 && s.kind == Op::linear; side++)
-                for (const Term &t : s.terms) {
-                    const auto &x = sums[s.range[side]];
-                    if (x[2] == 0 || (t.times != 0 && sums[s.second[side]][2] == 0)) continue;
-                    const double f = compute(t.op, t.over, t.divide, t.one, t.knots, x[taken(s, t) == 'e']);
-                    for (int phase = 0; phase < 2; phase++)
-                        score[phase] += (side ? -f : f) * t.scale[phase] * (t.times ? sums[s.second[side]][times(s, t, phase) == 'e'] : 1);
+            for (const Term &t : s.terms)
+                for (int side = 0; side < 2; side++) {
+                    const auto &x = sums[s.sum.range[side]];
+                    if (x[2] == 0 || (t.times != 0 && sums[s.factor.range[side]][2] == 0)) continue;
+                    const double f = apply(t.op, t.over, t.divide, t.one, t.site, x[taken_by(s, t)]);
+                    for (int to = 0; to < 2; to++)
+                        score[to] += (side ? -f : f) * t.scale[to] *
+                                     (t.times ? sums[s.factor.range[side]][multiplied_by(s, t, to)] : 1);
                 }
         for (const Slot &s : slots)
-            if ((s.kind == Op::bounded_mg || s.kind == Op::bounded_eg) && sums[s.range[0]][2] != 0) {
-                const double c = sums[s.range[0]][s.type == 'e'];
+            if ((s.kind == Op::bounded_mg || s.kind == Op::bounded_eg) && sums[s.sum.range[0]][2] != 0) {
+                const double c = sums[s.sum.range[0]][value_of(s.sum)];
                 double &e = score[s.kind == Op::bounded_eg];
-                e = toward_zero(e, s.constants[0] != 0 ? std::min(c + s.constants[1], 0.0) : c);
+                e = toward_zero(e, s.limits[0] != 0 ? std::min(c + s.limits[1], 0.0) : c);
             }
-        const double share = tapered ? row.phase / whole : 1;
+        const Slot *s = row.factor_slot != 0 ? &slots[row.factor_slot - 1] : nullptr;
         const auto factor = [&](double strength) {
-            const Slot &s = slots[row.factor_slot - 1];
-            const double k = sums[s.range[strength < 0]][s.type == 'e'];
-            return std::min(std::max(k, s.constants[1]), s.constants[2]) / s.constants[0];
+            return limited(sums[s->sum.range[strength < 0]][value_of(s->sum)], s->limits[1], s->limits[2]) / s->limits[0];
         };
-        const bool whole_score = row.factor_slot != 0 && slots[row.factor_slot - 1].kind == Op::scale;
-        if (row.factor_slot != 0 && !whole_score) score[1] *= factor(score[1]);
-        double total = share * score[0] + (1 - share) * score[1];
-        if (whole_score) total *= factor(total);
-        return total + row.offset;
+        if (s && s->kind == Op::scale_eg) score[1] *= factor(score[1]);
+        const double total = tapered ? (score[0] * phase + score[1] * (whole - phase)) / whole : score[0];
+        return row.offset + total * (s && s->kind == Op::scale ? factor(total) : 1);
     }
-    static char taken(const Slot &s, const Term &t) { return t.takes != 'u' ? t.takes : s.type == 'u' ? 'm' : s.type; }
-    static char times(const Slot &s, const Term &t, int phase) {
-        return t.times == 2 ? "me"[phase] : s.second_type == 'u' ? 'm' : s.second_type;
-    }
-
-    static void put_number(std::string &out, double x) {
+    static std::string shown(double x) {
         char text[32];
         if (x == std::floor(x) && std::fabs(x) < 1e9) {
-            char *end = text + sizeof text, *at = end;
-            auto n = static_cast<std::uint32_t>(std::fabs(x));
-            do *--at = static_cast<char>('0' + n % 10);
+            char *const end = text + sizeof text, *at = end;
+            auto n = std::uint32_t(std::fabs(x));
+            do *--at = char('0' + n % 10);
             while ((n /= 10) != 0);
             if (x < 0) *--at = '-';
-            out.append(at, end);
-            return;
+            return std::string(at, end);
         }
-        std::snprintf(text, sizeof text, "%.10g", x);
+        std::snprintf(text, sizeof text, "%.12g", x);
         for (char &c : text)
             if (c == ',') c = '.'; // of a locale
-        out += text;
+        return text;
     }
-    void write_row(const Row &row, double eval, std::string &out) {
-        const auto put = [&out](std::uint32_t index, double x) { out += ' ', put_number(out, index), out += ':', put_number(out, x); };
-        if (row.phase != 0) put(1, row.phase);
-        put(2, eval);
-        if (row.offset != 0) put(3, row.offset), has_offset = true;
-        for (const auto &e : row.entries) put(e.first, e.second);
+    static std::string quoted(const std::string &s) {
+        std::string out = "\"";
+        for (const char c : s) (c == '"' || c == '\\' ? out += '\\' : out) += c;
+        return out + '"';
+    }
+    static void list(std::string &to, const std::string &item, const char *between = ", ") {
+        to += (to.empty() ? "" : between) + item;
+    }
+    const char *name(std::uint32_t i) const { return i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].name.c_str(); }
+    std::string parameter_json(std::uint32_t i) const {
+        std::string out = "    {\"name\": " + quoted(name(i)) + ", \"index\": " + shown(FIRST + i);
+        const double *v = CONSTANTS[i < OWN ? i : 0];
+        double prior[2] = {v[0], v[1]};
+        std::string phases = "both";
+        if (i < OWN) {
+            out += ", \"frozen\": true";
+        } else {
+            const Parameter &p = parameters[i - OWN];
+            bool has[2] = {p.used[0], p.used[1]};
+            for (int k = 0; k < 2; k++) {
+                const bool not_here = p.linear == "em"[k]; // counts only in the other phase of the linear part
+                if (not_here && has[k])
+                    refuse(p.place, "this number counts in one phase here and elsewhere in the other" + std::string(SCHEMA));
+                prior[k] = not_here ? 0 : p.value[k], has[k] |= p.linear != 0 && !not_here;
+            }
+            phases = has[0] != has[1] ? (has[0] ? "mg" : "eg") : p.is_pair ? "both" : "untapered";
+            if (addresses) // the type of place.file is a path as the compiler got it
+                out += ", \"at\": " + quoted(std::string(p.place.file) + ":" + std::to_string(p.place.line_or_node) + ":" +
+                                             std::to_string(p.place.column_or_generation));
+        }
+        if (whole != 0) out += ", \"phases\": \"" + phases + "\"";
+        if (whole == 0 || phases == "untapered") return out + ", \"prior\": " + shown(prior[0]) + "}";
+        return out + ", \"prior\": [" + shown(prior[0]) + ", " + shown(prior[1]) + "]}";
+    }
+    std::string term_json(const Slot &s, const Term &t, int target, const std::string &factor) const {
+        char scale[32]; // to the last bit
+        std::snprintf(scale, sizeof scale, "%.17g", t.scale[target] * (t.op == Op::sigmoid ? t.one : 1));
+        std::string out = "{\"op\": " + quoted(NAMES[int(t.op)]) + ", \"scale\": " + scale;
+        if (t.op == Op::sigmoid) out += ", \"divide\": " + shown(t.divide);
+        if (t.over != 0) out += ", \"over\": " + shown(t.over);
+        if (t.op == Op::table) {
+            std::string points;
+            for (const auto &k : knots[t.site]) list(points, "[" + shown(k[0]) + ", " + shown(k[1]) + "]");
+            out += ", \"knots\": [" + points + "]";
+        }
+        if (t.times != 0) out += ", \"times\": " + quoted(factor + "." + "me"[multiplied_by(s, t, target)] + "g");
+        return out + ", \"value\": \"" + "me"[taken_by(s, t)] + "g\"}";
+    }
+    std::string accumulator_json(const Slot &s, const Sum &sum, const std::string &own, const std::string &factor) const {
+        const auto index = [&sum](int side) { return std::to_string(sum.range[side] * STRIDE + FIRST); };
+        std::string out = "    {\"name\": " + quoted(own) + ", ", terms[2], members;
+        for (int to = 0; to < 2 && !factor.empty(); to++)
+            for (const Term &t : s.terms)
+                if (t.scale[to] != 0 && (to == 0 || whole != 0)) list(terms[to], term_json(s, t, to, factor));
+        if (s.sides[0] && s.sides[1]) out += "\"sides\": {\"white\": " + index(0) + ", \"black\": " + index(1) + "}";
+        else out += "\"index\": " + index(s.sides[1]) + (s.sides[1] && !factor.empty() ? ", \"sign\": -1" : "");
+        for (int to = 0; to < 2; to++)
+            if (!terms[to].empty()) out += std::string(", \"") + "me"[to] + "g\": [" + terms[to] + "]";
+        for (std::uint32_t i = 0; i < sum.members.size(); i++)
+            if (sum.members[i]) list(members, "{\"use\": " + quoted(name(i)) + ", \"at\": " + shown(i) + "}");
+        return out + ", \"parameters\": [" + members + "]}";
     }
 
   public:
-    // Returns why there is none, or nothing.
-    std::string write_schema(const char *path) const {
-        std::size_t sums = 1;
-        std::string out = "{\n  \"format\": \"gputexel-schema\", \"version\": 1, \"index_base\": 1, \"comment\": \"fen\",\n";
-        const auto number = [](double x) { std::string s; put_number(s, x); return s; };
-        const auto text = [](const std::string &s) {
-            std::string quoted = "\"";
-            for (char c : s) quoted += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-            return quoted + '"';
-        };
-        if (whole != 0) out += "  \"phase\": {\"middlegame\": " + number(whole) + ", \"endgame\": 0},\n";
-        out += std::string("  \"columns\": {") + (whole != 0 ? "\"phase\": 1, " : "") + "\"eval\": 2, " + (has_offset ? "\"offset\": 3, " : "") + "\"game\": \"qid\"},\n  \"parameters\": [";
-        std::string between = "\n";
-        for (std::uint32_t i = 0; i < OWN + parameters.size(); i++) {
-            const bool fixed = i < OWN;
-            if (fixed && !constants_used[i]) continue;
-            const Parameter *p = fixed ? nullptr : &parameters[i - OWN];
-            const double *v = fixed ? CONSTANTS[i] : p->value;
-            std::string phases = "both";
-            double shown[2] = {v[0], v[1]};
-            if (p) {
-                const bool used[2] = {p->used[0] || p->linear == 'b' || p->linear == 'm', p->used[1] || p->linear == 'b' || p->linear == 'e'};
-                if ((p->linear == 'm' || p->linear == 'e') && p->used[p->linear == 'm'])
-                    refuse(p->place, "this number counts in one phase of the linear part and otherwise elsewhere, which the schema cannot say");
-                if (p->linear == 'm' || p->linear == 'e') shown[p->linear == 'm'] = 0;
-                phases = !used[0] ? (used[1] ? "eg" : "both") : !used[1] ? "mg" : p->is_pair ? "both" : "untapered";
-            }
-            out += between + "    {\"name\": " + text(fixed ? CONSTANT_NAMES[i] : p->name) + ", \"index\": " + number(FIRST + i);
-            if (fixed) out += ", \"frozen\": true";
-            if (whole == 0) out += ", \"prior\": " + number(shown[0]);
-            else out += ", \"phases\": \"" + phases + "\", \"prior\": " + (phases == "untapered" ? number(v[0]) : "[" + number(shown[0]) + ", " + number(shown[1]) + "]");
-            if (p && addresses) out += ", \"at\": " + text(std::string(p->place.file) + ":" + std::to_string(p->place.line_or_node) + ":" + std::to_string(p->place.column_or_generation));
-            out += "}", between = ",\n";
-        }
-        out += "\n  ]";
-        std::string accumulators, adjust, factor;
+    bool write_schema(const char *path) const {
+        std::string numbers, accumulators, adjust, factor;
+        std::size_t count = 1;
+        for (std::uint32_t i = 0; i < OWN + parameters.size(); i++)
+            if (i >= OWN || constants_used[i]) list(numbers, parameter_json(i), ",\n");
         for (const Slot &s : slots) {
-            const std::string name = name_of(s);
-            const char *value = s.type == 'e' ? ".eg" : ".mg";
-            const auto open = [&](const std::string &own, const std::uint32_t *range, bool signs) {
-                const bool two = s.sides[0] && s.sides[1];
-                sums += two ? 2 : 1;
-                const auto first = [range](int side) { return std::to_string(range[side] * STRIDE + FIRST); };
-                accumulators += (accumulators.empty() ? "\n" : ",\n") + std::string("    {\"name\": ") + text(own);
-                if (two) accumulators += ", \"sides\": {\"white\": " + first(0) + ", \"black\": " + first(1) + "}";
-                else accumulators += ", \"index\": " + first(s.sides[1]) + (s.sides[1] && signs ? ", \"sign\": -1" : "");
-            };
-            const auto close = [&](const std::vector<bool> &members) {
-                accumulators += ", \"parameters\": [";
-                bool comma = false;
-                for (std::uint32_t i = 0; i < members.size(); i++)
-                    if (members[i]) {
-                        accumulators += (comma ? ", " : "") + ("{\"use\": " + text(i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].name)) + ", \"at\": " + number(i) + "}";
-                        comma = true;
-                    }
-                accumulators += "]}";
-            };
-            open(name, s.range, s.kind == Op::linear);
-            for (int phase = 0; phase < 2; phase++) {
-                std::string list;
-                for (const Term &t : s.terms) {
-                    if (t.scale[phase] == 0) continue;
-                    static const char *const names[] = {"relu", "relu2", "square", "sigmoid", "table"};
-                    list += (list.empty() ? "" : ", ") + std::string("{\"op\": \"") + (t.op == Op::linear ? "identity" : names[int(t.op) - int(Op::relu)]) + "\"";
-                    if (t.op == Op::sigmoid) list += ", \"divide\": " + number(t.divide);
-                    if (t.over != 0) list += ", \"over\": " + number(t.over);
-                    char scale[32]; // to the last bit
-                    std::snprintf(scale, sizeof scale, "%.17g", t.scale[phase] * (t.op == Op::sigmoid ? t.one : 1));
-                    list += std::string(", \"scale\": ") + scale + ", \"value\": \"" + taken(s, t) + "g\"";
-                    if (t.op == Op::table) {
-                        list += ", \"knots\": [";
-                        for (const auto &k : *t.knots) list += (&k == t.knots->data() ? "[" : ", [") + number(k[0]) + ", " + number(k[1]) + "]";
-                        list += "]";
-                    }
-                    if (t.times != 0) list += ", \"times\": " + text(name + "_times." + times(s, t, phase) + "g");
-                    list += "}";
-                }
-                if (!list.empty()) accumulators += std::string(", \"") + "me"[phase] + "g\": [" + list + "]";
-            }
-            close(s.members);
-            if (!s.terms.empty() && s.terms[0].times != 0) open(name + "_times", s.second, false), close(s.second_members);
-            if (s.kind == Op::bounded_mg || s.kind == Op::bounded_eg)
-                adjust += (adjust.empty() ? "" : ", ") + std::string("{\"target\": \"") + (s.kind == Op::bounded_mg ? "mg" : "eg") + "\", \"op\": \"bounded\", \"by\": " + text(name + value) + (s.constants[0] != 0 ? ", \"at_most\": " + number(s.constants[1]) : "") + "}";
+            const std::string own = std::string(s.terms.empty() ? NAMES[int(s.kind)] : NAMES[int(s.terms[0].op)]) + "_" +
+                                    base_name(sites[s.site].file_name()) + "_" + std::to_string(sites[s.site].line()) + "_" +
+                                    std::to_string(sites[s.site].column()) + "_" + std::to_string(s.occurrence + 1);
+            const std::string by = quoted(own + "." + "me"[value_of(s.sum)] + "g");
+            const bool product = !s.terms.empty() && s.terms[0].times != 0;
+            list(accumulators, accumulator_json(s, s.sum, own, own + "_factor"), ",\n");
+            if (product) list(accumulators, accumulator_json(s, s.factor, own + "_factor", ""), ",\n");
+            count += (s.sides[0] && s.sides[1] ? 2 : 1) * (product ? 2 : 1);
             if (s.kind >= Op::scale_eg)
-                factor = std::string("{\"target\": \"") + (s.kind == Op::scale ? "score" : "eg") + "\", \"by\": " + text(name + value) + ", \"min\": " + number(s.constants[1]) + (s.constants[2] < 1e9 ? ", \"max\": " + number(s.constants[2]) : "") + ", \"one\": " + number(s.constants[0]) + "}";
+                factor = std::string("{\"target\": ") + (s.kind == Op::scale ? "\"score\"" : "\"eg\"") + ", \"by\": " + by +
+                         ", \"min\": " + shown(s.limits[1]) + (s.limits[2] < 1e9 ? ", \"max\": " + shown(s.limits[2]) : "") +
+                         ", \"one\": " + shown(s.limits[0]) + "}";
+            else if (s.kind >= Op::bounded_mg)
+                list(adjust, std::string("{\"target\": ") + (s.kind == Op::bounded_mg ? "\"mg\"" : "\"eg\"") +
+                                 ", \"op\": \"bounded\", \"by\": " + by +
+                                 (s.limits[0] != 0 ? ", \"at_most\": " + shown(s.limits[1]) : "") + "}");
         }
-        if (!accumulators.empty()) out += ",\n  \"accumulators\": [" + accumulators + "\n  ]";
-        if (!adjust.empty()) out += ",\n  \"adjust\": [" + adjust + "]";
-        if (!factor.empty()) out += ",\n  \"factor\": " + factor;
-        if (sums > 24) return "the verbs need " + std::to_string(sums) + " sums, of which a schema has 24";
+        if (count > 24) refuse(sites[slots.back().site], "the verbs need " + shown(double(count)) + " sums: a schema has 24");
         std::ofstream file(path);
-        file << out << "\n}\n";
+        file << "{\n  \"format\": \"gputexel-schema\", \"version\": 1, \"index_base\": 1, \"comment\": \"fen\",\n";
+        if (whole != 0) file << "  \"phase\": {\"middlegame\": " << shown(whole) << ", \"endgame\": 0},\n";
+        file << "  \"columns\": {" << (whole != 0 ? "\"phase\": 1, " : "") << (has_offset ? "\"offset\": 3, " : "")
+             << "\"eval\": 2, \"game\": \"qid\"},\n  \"parameters\": [\n" << numbers << "\n  ]";
+        if (!accumulators.empty()) file << ",\n  \"accumulators\": [\n" << accumulators << "\n  ]";
+        if (!adjust.empty()) file << ",\n  \"adjust\": [" << adjust << "]";
+        if (!factor.empty()) file << ",\n  \"factor\": " << factor;
+        file << "\n}\n";
         file.close();
-        return file ? "" : std::string(path) + ": not written";
-    }
-
-  private:
-    std::string name_of(const Slot &s) const {
-        static const char *const kinds[] = {"bounded_mg", "bounded_eg", "scale_eg", "scale"};
-        static const char *const names[] = {"relu", "relu2", "square", "sigmoid", "table"};
-        const char *verb = s.kind != Op::linear ? kinds[int(s.kind) - int(Op::bounded_mg)] : s.terms[0].op == Op::linear ? "product" : names[int(s.terms[0].op) - int(Op::relu)];
-        std::string base = sites[s.site].file_name();
-        base = base.substr(base.find_last_of("/\\") + 1);
-        return std::string(verb) + "_" + base + "_" + std::to_string(sites[s.site].line()) + "_" + std::to_string(sites[s.site].column()) + (s.occurrence ? "_" + std::to_string(s.occurrence + 1) : "");
+        if (!file) std::fprintf(stderr, "gputexel: %s: not written\n", path);
+        return bool(file);
     }
 };
 
 inline Recorder &recorder() { return Recorder::get(); }
-inline Node node(Op op, Site at, double c = 0, double d = 0, double ka = 0) {
+inline Node node(Op op, Site at, double c = 0, double d = 0, double ka = 0, double kb = 0) {
     Node n;
-    n.op = op, n.c = c, n.d = d, n.ka = ka, n.site = recorder().site(at);
+    n.op = op, n.c = c, n.d = d, n.ka = ka, n.kb = kb, n.site = recorder().site(at);
     return n;
 }
 inline Pair linear(const Pair &a, double ka, const PairArg &b, double kb) { return recorder().linear(a, ka, b.p, kb, b.at); }
 inline Value linear(const Value &a, double ka, const ValueArg &b, double kb) { return recorder().linear(a, ka, b.v, kb, b.at); }
-inline Pair negative(const Pair &a) { return recorder().linear(a, -1, Pair(), 0, recorder().last_site()); }
-inline Value negative(const Value &a) { return recorder().linear(a, -1, Value(), 0, recorder().last_site()); }
-inline Pair divided(const Pair &a, const Number &b) { return recorder().linear(a, 1 / b.x, Pair(), 0, b.at); }
-inline Value divided(const Value &a, const Number &b) { return recorder().linear(a, 1 / b.x, Value(), 0, b.at); }
+inline Pair times(const Pair &a, double k, Site at) { return recorder().linear(a, k, Pair(), 0, at); }
+inline Value times(const Value &a, double k, Site at) { return recorder().linear(a, k, Value(), 0, at); }
+inline Pair negative(const Pair &a) { return times(a, -1, recorder().last); }
+inline Value negative(const Value &a) { return times(a, -1, recorder().last); }
+inline Pair divided(const Pair &a, const Number &b) { return times(a, 1 / b.x, b.at); }
+inline Value divided(const Value &a, const Number &b) { return times(a, 1 / b.x, b.at); }
 inline Value times(const Value &a, const ValueArg &b) {
-    if (b.v.handle.is_constant()) return recorder().linear(a, b.v.v, Value(), 0, b.at);
-    if (a.handle.is_constant()) return recorder().linear(b.v, a.v, Value(), 0, b.at);
+    if (b.v.handle.is_constant()) return times(a, b.v.v, b.at);
+    if (a.handle.is_constant()) return times(b.v, a.v, b.at);
     const Operand x = recorder().operand(a, b.at);
     return recorder().value(node(Op::product, b.at), x, recorder().operand(b.v, b.at));
 }
 inline Pair times(const Value &a, const PairArg &b) {
-    if (a.handle.is_constant()) return recorder().linear(b.p, a.v, Pair(), 0, b.at);
+    if (a.handle.is_constant()) return times(b.p, a.v, b.at);
     const Operand x = recorder().operand(a, b.at);
     return recorder().pair(node(Op::product_pair, b.at), x, recorder().operand(b.p, b.at));
 }
 inline Pair times(const Pair &a, const ValueArg &b) { return times(b.v, PairArg(a, b.at)); }
-inline bool sign(const Pair &a, double b, bool zero_counts, Site at) {
-    return recorder().sign(recorder().operand(a, at), b, zero_counts, at);
+inline bool sign(const Pair &a, double b, bool or_zero, Site at) {
+    return recorder().sign(recorder().operand(a, at), b, or_zero, at);
 }
-inline bool sign(const Value &a, double b, bool zero_counts, Site at) {
-    if (a.handle.is_constant()) return zero_counts ? a.v >= b : a.v > b;
-    return recorder().sign(recorder().operand(a, at), b, zero_counts, at);
+inline bool sign(const Value &a, double b, bool or_zero, Site at) {
+    if (a.handle.is_constant()) return or_zero ? a.v >= b : a.v > b;
+    return recorder().sign(recorder().operand(a, at), b, or_zero, at);
 }
 inline bool above(const Pair &a, const Number &b, bool or_equal) { return sign(a, b.x, or_equal, b.at); }
 inline bool above(const Value &a, const Number &b, bool or_equal) { return sign(a, b.x, or_equal, b.at); }
 inline bool below(const PairArg &a, double b, bool or_equal) { return !sign(a.p, b, !or_equal, a.at); }
 inline bool below(const ValueArg &a, double b, bool or_equal) { return !sign(a.v, b, !or_equal, a.at); }
+inline Value function(Op op, const Value &x, Site at, double over = 0, double divide = 1, double one = 1) {
+    return recorder().function(node(op, at, over, 0, divide, one), x, at);
+}
+inline Value of_pair(const Node &n, const Pair &p, Site at) { return recorder().value(n, recorder().operand(p, at), {}); }
+template <class T> auto with(const Node &n, const T &x, const Value &by, Site at) {
+    const Operand a = recorder().operand(x, at), b = recorder().operand(by, at);
+    if constexpr (std::is_same<T, Pair>::value) return recorder().pair(n, a, b);
+    else return recorder().value(n, a, b);
+}
 } // namespace detail
 
 // ---- verbs
-inline Value mg(const Pair &p, detail::Site at = detail::Site::current()) {
-    return detail::recorder().value(detail::node(detail::Op::mg, at), detail::recorder().operand(p, at), {});
+#define GPUTEXEL_AT detail::Site at = detail::Site::current()
+inline Value mg(const Pair &p, GPUTEXEL_AT) { return detail::of_pair(detail::node(detail::Op::mg, at), p, at); }
+inline Value eg(const Pair &p, GPUTEXEL_AT) { return detail::of_pair(detail::node(detail::Op::eg, at), p, at); }
+inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) {
+    const detail::Operand a = detail::recorder().operand(m, at);
+    return detail::recorder().pair(detail::node(detail::Op::make, at), a, detail::recorder().operand(e, at));
 }
-inline Value eg(const Pair &p, detail::Site at = detail::Site::current()) {
-    return detail::recorder().value(detail::node(detail::Op::eg, at), detail::recorder().operand(p, at), {});
+inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) { return detail::function(detail::Op::relu, x, at, over); }
+inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) { return detail::function(detail::Op::relu2, x, at, over); }
+inline Value square(const Value &x, GPUTEXEL_AT) { return detail::function(detail::Op::square, x, at); }
+inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) {
+    return detail::function(detail::Op::sigmoid, x, at, 0, divide, one);
 }
-inline Pair pair(const Value &mg, const Value &eg, detail::Site at = detail::Site::current()) {
-    const detail::Operand m = detail::recorder().operand(mg, at);
-    return detail::recorder().pair(detail::node(detail::Op::make, at), m, detail::recorder().operand(eg, at));
+template <std::size_t N> Value table(const Value &x, const int (&knots)[N][2], GPUTEXEL_AT) {
+    detail::recorder().set_table(detail::recorder().site(at), knots, N);
+    return detail::function(detail::Op::table, x, at);
 }
-inline Value relu(const Value &x, int over = 0, detail::Site at = detail::Site::current()) {
-    return detail::recorder().function(detail::Op::relu, x, at, over);
-}
-inline Value relu2(const Value &x, int over = 0, detail::Site at = detail::Site::current()) {
-    return detail::recorder().function(detail::Op::relu2, x, at, over);
-}
-inline Value square(const Value &x, detail::Site at = detail::Site::current()) {
-    return detail::recorder().function(detail::Op::square, x, at);
-}
-inline Value sigmoid(const Value &x, int divide, int one, detail::Site at = detail::Site::current()) {
-    return detail::recorder().function(detail::Op::sigmoid, x, at, 0, divide, one);
-}
-template <std::size_t N> Value table(const Value &x, const int (&knots)[N][2], detail::Site at = detail::Site::current()) {
-    return detail::recorder().function(detail::Op::table, x, at, 0, 1, 1, detail::recorder().table(knots, N, at));
-}
-inline Value clamp(const Value &x, int low, int high, detail::Site at = detail::Site::current()) {
+inline Value clamp(const Value &x, int low, int high, GPUTEXEL_AT) {
     const int ends[2][2] = {{low, low}, {high, high}};
     return table(x, ends, at);
 }
-inline Value max(const Value &a, const Value &b, detail::Site at = detail::Site::current()) {
-    return a + detail::ValueArg(relu(b - detail::ValueArg(a, at), 0, at), at);
+inline Value max(const Value &a, const Value &b, GPUTEXEL_AT) {
+    return detail::linear(a, 1, {relu(detail::linear(b, 1, {a, at}, -1), 0, at), at}, 1);
 }
-inline Value min(const Value &a, const Value &b, detail::Site at = detail::Site::current()) {
-    return a - detail::ValueArg(relu(a - detail::ValueArg(b, at), 0, at), at);
+inline Value min(const Value &a, const Value &b, GPUTEXEL_AT) {
+    return detail::linear(a, 1, {relu(detail::linear(a, 1, {b, at}, -1), 0, at), at}, -1);
 }
-namespace detail {
-inline Pair of_pair(Node n, const Pair &p, const Value &by, Site at) {
-    const Operand x = recorder().operand(p, at);
-    return recorder().pair(n, x, recorder().operand(by, at));
+inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::bounded_mg, at), p, c, at);
 }
-} // namespace detail
-inline Pair bounded_mg(const Pair &p, const Value &c, detail::Site at = detail::Site::current()) {
-    return detail::of_pair(detail::node(detail::Op::bounded_mg, at), p, c, at);
+inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::bounded_eg, at), p, c, at);
 }
-inline Pair bounded_mg(const Pair &p, const Value &c, int at_most, detail::Site at = detail::Site::current()) {
-    return detail::of_pair(detail::node(detail::Op::bounded_mg, at, at_most, 0, 1), p, c, at);
+inline Pair bounded_mg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::bounded_mg, at, at_most, 0, 1), p, c, at);
 }
-inline Pair bounded_eg(const Pair &p, const Value &c, detail::Site at = detail::Site::current()) {
-    return detail::of_pair(detail::node(detail::Op::bounded_eg, at), p, c, at);
+inline Pair bounded_eg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::bounded_eg, at, at_most, 0, 1), p, c, at);
 }
-inline Pair bounded_eg(const Pair &p, const Value &c, int at_most, detail::Site at = detail::Site::current()) {
-    return detail::of_pair(detail::node(detail::Op::bounded_eg, at, at_most, 0, 1), p, c, at);
-}
-inline Pair bounded(const Pair &p, const Pair &c, detail::Site at = detail::Site::current()) {
+inline Pair bounded(const Pair &p, const Pair &c, GPUTEXEL_AT) {
     return bounded_mg(bounded_eg(p, eg(c, at), at), mg(c, at), at);
 }
-inline Pair scale_eg(const Pair &p, const Value &k, int one, int low = 0, int high = 1 << 30, detail::Site at = detail::Site::current()) {
-    return detail::of_pair(detail::node(detail::Op::scale_eg, at, low, high, one), p, k, at);
+inline Pair scale_eg(const Pair &p, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::scale_eg, at, low, high, one), p, k, at);
 }
-inline Value scale(const Value &x, const Value &k, int one, int low = 0, int high = 1 << 30, detail::Site at = detail::Site::current()) {
-    const detail::Operand a = detail::recorder().operand(x, at);
-    return detail::recorder().value(detail::node(detail::Op::scale, at, low, high, one), a, detail::recorder().operand(k, at));
+inline Value scale(const Value &x, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
+    return detail::with(detail::node(detail::Op::scale, at, low, high, one), x, k, at);
 }
-inline Value taper(const Pair &p, int phase, int whole, detail::Site at = detail::Site::current()) {
-    return detail::recorder().value(detail::node(detail::Op::taper, at, phase, whole), detail::recorder().operand(p, at), {});
+inline Value taper(const Pair &p, int phase, int whole, GPUTEXEL_AT) {
+    return detail::of_pair(detail::node(detail::Op::taper, at, phase, whole), p, at);
 }
-inline Value taper(const Pair &p, int phase, int whole, const Value &k, int one, detail::Site at = detail::Site::current()) {
+inline Value taper(const Pair &p, int phase, int whole, const Value &k, int one, GPUTEXEL_AT) {
     return taper(scale_eg(p, k, one, 0, 1 << 30, at), phase, whole, at);
 }
-// The number itself, to search with; refused in a position that is recorded.
-inline int result(const Value &x, detail::Site at = detail::Site::current()) {
+inline int result(const Value &x, GPUTEXEL_AT) { // a number to search with; refused in a position that is recorded
     if (detail::recorder().mode == detail::Recorder::Mode::recording)
-        detail::refuse(at, "result() ends a recording: let the evaluation that is traced return gputexel::Value");
-    return static_cast<int>(detail::recorder().operand(x, at).x);
+        detail::refuse(at, "result() ends a recording: the evaluation that is traced returns gputexel::Value");
+    return int(detail::recorder().operand(x, at).x);
 }
 
-// ---- leaves, values, traces
-// In a process that plays: nothing is recorded, and S and V have the values of a file, if there is one.
+// ---- values, leaves, traces
+// At the start of a process that plays: nothing is recorded, and S and V take their values from a file, if there is one.
 inline void play(int argc, char **argv) {
     detail::recorder().mode = detail::Recorder::Mode::playing;
     const char *path = std::getenv("GPUTEXEL_VALUES");
@@ -1186,13 +1115,13 @@ inline void play(int argc, char **argv) {
 }
 inline unsigned one_leaf_in() {
     static const char *const text = std::getenv("GPUTEXEL_LEAVES");
-    static const unsigned n = text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 0;
+    static const unsigned n = text ? unsigned(std::strtoul(text, nullptr, 10)) : 0;
     return detail::recorder().mode == detail::Recorder::Mode::playing ? n : 0;
 }
 inline void leaf(const std::string &fen) {
     std::uint64_t key = 14695981039346656037u; // FNV-1a of the first four fields
     int spaces = 0;
-    for (char c : fen) {
+    for (const char c : fen) {
         if (c == ' ' && ++spaces == 4) break;
         key = (key ^ static_cast<unsigned char>(c)) * 1099511628211u;
     }
@@ -1202,10 +1131,11 @@ inline void leaf(const std::string &fen) {
     if (file) std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
 }
 
-// Traces the positions on standard input: lines GAME RESULT FEN [SCORE] [WEIGHT]. `evaluate` takes a FEN and returns a
-// Value, from White's view unless `view` says otherwise.
+// Traces the positions on standard input, lines GAME RESULT FEN [SCORE] [WEIGHT]. `evaluate` takes a FEN and returns a
+// Value: White's view, unless `view` says otherwise.
 template <class F> int trace(int argc, char **argv, const F &evaluate, View view = View::white) {
-    static_assert(std::is_same<decltype(evaluate(std::string())), Value>::value, "gputexel: the evaluation returns gputexel::Value, the result of taper()");
+    static_assert(std::is_same<decltype(evaluate(std::string())), Value>::value,
+                  "gputexel: the evaluation returns gputexel::Value, the result of taper()");
     const char *schema = nullptr;
     detail::Recorder &r = detail::recorder();
     for (int i = 1; i < argc; i++) {
@@ -1216,33 +1146,29 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
         else return std::fprintf(stderr, "usage: %s [--schema FILE] [--values FILE] [--addresses] < POSITIONS\n", argv[0]), 2;
     }
     std::ios::sync_with_stdio(false);
-    std::string line, row, words[10];
+    std::string line, row, word[8];
     while (std::getline(std::cin, line)) {
         std::size_t count = 0;
-        for (std::size_t at = 0; count < 10 && (at = line.find_first_not_of(" \t\r", at)) != std::string::npos; count++) {
+        for (std::size_t at = 0; count < 8 && (at = line.find_first_not_of(" \t\r", at)) != std::string::npos; count++) {
             const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
-            words[count].assign(line, at, end - at);
+            word[count].assign(line, at, end - at);
             at = end;
         }
-        row.clear();
+        const std::string fen = word[2] + ' ' + word[3] + ' ' + word[4] + ' ' + word[5] + ' ' + word[6] + ' ' + word[7];
+        row = word[1] + " qid:" + word[0];
         try {
-            if (count >= 8) {
-                const std::string fen = words[2] + ' ' + words[3] + ' ' + words[4] + ' ' + words[5] + ' ' + words[6] + ' ' + words[7];
-                row = words[1] + " qid:" + words[0];
-                const double sign = view == View::side_to_move && words[3] == "b" ? -1 : 1;
-                if (r.record(evaluate, fen, sign, row)) row += " # " + fen;
-                else row = "# skipped: no number counts here";
-            } else row = "# skipped: not GAME RESULT FEN, with a FEN of six fields";
+            const double sign = view == View::side_to_move && word[3] == "b" ? -1 : 1;
+            if (count < 8) row = "# skipped: not GAME RESULT FEN, with six fields in the FEN";
+            else if (r.record(evaluate, fen, sign, row)) row += " # " + fen;
+            else row = "# skipped: no tuned number counts here";
         } catch (const std::exception &e) { // thrown by the engine
             row = std::string("# skipped: ") + e.what();
         }
         row += '\n';
         std::fwrite(row.data(), 1, row.size(), stdout);
     }
-    std::fflush(stdout);
-    const std::string why = schema ? r.write_schema(schema) : "";
-    if (!why.empty()) return std::fprintf(stderr, "gputexel: %s\n", why.c_str()), 1;
-    return std::ferror(stdout) ? 1 : 0;
+    const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+    return schema && !r.write_schema(schema) ? 1 : !written;
 }
 } // namespace gputexel
 
