@@ -58,6 +58,7 @@ template <std::size_t N> constexpr Value table(Value x, const int (&knots)[N][2]
                                          (knots[i][0] - knots[i - 1][0]);
     return knots[N - 1][1];
 }
+constexpr Pair share(Pair p, Value k, int one) { return pair(mg(p) * k / one, eg(p) * k / one); }
 constexpr Value toward_zero(Value e, Value c) { // e + sgn(e) · max(c, −|e|)
     return e > 0 ? e + max(c, -e) : e < 0 ? e - max(c, e) : 0;
 }
@@ -503,6 +504,7 @@ class Recorder {
     std::uint32_t current = 0, ranges = 1; // generation (0: before all positions); ranges of indices
     bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0;
+    std::uint32_t verb = 0; // whose sum is walked
     Row row, turned_row;
     double whole = 0, phase = 0; // whole: the phase of the middlegame, 0 before the first taper
     // A walk backwards: the share of each node and parameter in the two values.
@@ -692,7 +694,7 @@ class Recorder {
             tapered = true, phase = n.c, whole = n.d;
             add(n.a, m, e);
         } else {
-            if (sum) refuse(sites[n.site], "a function of a function" + std::string(SCHEMA));
+            if (sum) refuse(sites[verb], "a function of a function" + std::string(SCHEMA));
             (n.op < Op::bounded_mg ? functions : stages).push_back({i, m, e});
         }
     }
@@ -707,7 +709,8 @@ class Recorder {
         else put(ONE_MG, m), put(ONE_EG, e);
     }
     // The sum that a verb takes. With `present`, it has entries even if it is 0.
-    void put_sum(Entries &to, Ref r, bool pair, bool present, std::uint32_t base, Sum &sum, std::uint32_t verb) {
+    void put_sum(Entries &to, Ref r, bool pair, bool present, std::uint32_t base, Sum &sum, std::uint32_t of) {
+        verb = of;
         walk(r, 1, pair ? 1 : 0, !pair);
         if (!functions.empty() || !stages.empty()) refuse(sites[verb], "a function of a function" + std::string(SCHEMA));
         for (const Share &s : found) {
@@ -1070,6 +1073,9 @@ inline Value max(const Value &a, const Value &b, GPUTEXEL_AT) {
 }
 inline Value min(const Value &a, const Value &b, GPUTEXEL_AT) {
     return detail::linear(a, 1, {relu(detail::linear(a, 1, {b, at}, -1), 0, at), at}, -1);
+}
+inline Pair share(const Pair &p, const Value &k, int one, GPUTEXEL_AT) {
+    return detail::times(detail::times(k, detail::PairArg(p, at)), 1.0 / one, at);
 }
 inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) {
     return detail::with(detail::node(detail::Op::bounded_mg, at), p, c, at);

@@ -52,7 +52,7 @@ static Value evaluate(const std::string &fen) {
         if (side) score -= pair(power[side] * modifier / 128, 0);
         else score += pair(power[side] * modifier / 128, 0);
         // A sigmoid times a pair (Clockwork).
-        score += own * (sigmoid(TENSION * (hits[side] - 3), 8, 1) * (STORM * attackers[side]));
+        score += own * share(STORM * attackers[side], sigmoid(TENSION * (hits[side] - 3), 8, 256), 256);
         // Constant pairs and limits.
         score += own * pair(clamp(CENTRE * (centre[side] - 2), -20, 25), 0);
     }

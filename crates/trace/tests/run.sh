@@ -1,0 +1,50 @@
+#!/bin/sh
+# Builds the evaluations of this folder, traces positions with them, and lets gputexel check the traces; then everything
+# that has to be refused. Usage: run.sh GPUTEXEL GAMES.pgn[.zst]; CXX and STANDARDS choose the compiler and languages.
+set -u
+gputexel=${1:?the gputexel program} games=${2:?games} here=$(cd "$(dirname "$0")" && pwd)
+out=$(mktemp -d) failed=0 flags='-O1 -Wall -Wextra -Wpedantic -Werror'
+trap 'rm -rf "$out"' EXIT
+fail() { echo "FAILED: $*" && failed=1; }
+
+"$gputexel" extract "$games" --per-game 20 --positions "$out/q.fens" >/dev/null 2>&1 || fail "extract"
+cd "$here" || exit 1
+for standard in ${STANDARDS:-17 20}; do
+    for name in linear kings endgames-0 endgames-1 endgames-2; do
+        source=${name%-*}.cpp variant=${name#*-} case="C++$standard $name"
+        set -- -std=c++"$standard" $flags -DVARIANT="$variant" "$source"
+        [ "$variant" = "$name" ] && set -- -std=c++"$standard" $flags "$source"
+        ${CXX:-g++} -DGPUTEXEL "$@" -o "$out/recording" && ${CXX:-g++} "$@" -o "$out/playing" || { fail "$case: build"; continue; }
+        "$out/recording" --schema "$out/schema.json" <"$out/q.fens" >"$out/q.svm" || { fail "$case: trace"; continue; }
+        "$gputexel" check "$out/q.svm" --schema "$out/schema.json" >"$out/check.txt" 2>&1
+        grep -q '^evaluation *0 of ' "$out/check.txt" || fail "$case: evaluations differ"
+        "$gputexel" import "$out/q.svm" --schema "$out/schema.json" -o "$out/q.bin" --force >/dev/null 2>&1 || fail "$case: import"
+        # The playing build rounds: a little less than one on average, a few where terms are divided.
+        "$out/playing" <"$out/q.fens" >"$out/played.txt"
+        sed 's/.* 2:\([^ ]*\) .*/\1/' "$out/q.svm" | paste - "$out/played.txt" |
+            awk '{d = $1 - $2; s += d < 0 ? -d : d} END {printf "mean difference from the playing build %.3f\n", s / NR; exit s / NR > 2}' >"$out/mean.txt" ||
+            fail "$case: far from the playing build"
+        echo "$case: $(grep '^evaluation' "$out/check.txt"); $(cat "$out/mean.txt")"
+    done
+
+    for source in compile_fail/*.c* run_fail/*.cpp; do
+        expected=$(sed -n '1s,// expect: ,,p' "$source") line=$(grep -n '// here$' "$source" | cut -d: -f1)
+        case $source in
+        *.c) set -- -x c++ -U__cplusplus -fsyntax-only ;;
+        compile_fail/*) set -- -fsyntax-only ;;
+        *) set -- -o "$out/refused" ;;
+        esac
+        if ${CXX:-g++} -std=c++"$standard" -DGPUTEXEL "$source" "$@" >"$out/said.txt" 2>&1; then
+            case $source in
+            compile_fail/*) fail "C++$standard $source compiles" ;;
+            *) "$out/refused" --schema "$out/schema.json" <"$out/q.fens" >/dev/null 2>"$out/said.txt" && fail "C++$standard $source is not refused" ;;
+            esac
+        else
+            case $source in run_fail/*) fail "C++$standard $source does not compile" ;; esac
+        fi
+        grep -qF "$expected" "$out/said.txt" || fail "C++$standard $source: says $(head -3 "$out/said.txt")"
+        [ -z "$line" ] || grep -q "$(basename "$source"):$line:" "$out/said.txt" || fail "C++$standard $source: line $line is not named"
+    done
+done
+[ "$failed" = 0 ] && echo "all passed"
+exit "$failed"
