@@ -112,11 +112,12 @@ inline void play(int, char **) {}
     } while (false)
 
 namespace gputexel {
-struct Value;
-struct Pair;
+enum class View { white, side_to_move };
+
 namespace detail {
 #ifdef GPUTEXEL_LOCATIONS
 using Site = std::source_location;
+#define GPUTEXEL_LITERAL_AT Site at = Site::current()
 #else
 struct Site { // C++17 knows no columns: a counter tells the S(…) of a line apart, see the macros below
     static constexpr Site current(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
@@ -128,14 +129,16 @@ struct Site { // C++17 knows no columns: a counter tells the S(…) of a line ap
     const char *name = "";
     unsigned row = 0, place = 0;
 };
+#define GPUTEXEL_LITERAL_AT Site at
 #endif
+#define GPUTEXEL_AT Site at = Site::current()
 
 template <class T>
 constexpr bool is_number = std::is_arithmetic<T>::value || (std::is_enum<T>::value && std::is_convertible<T, int>::value);
 template <class T> using IfNumber = std::enable_if_t<is_number<T>, int>;
 template <class T> using IfNoNumber = std::enable_if_t<!is_number<T>, int>;
-template <class T> using IfAny = std::enable_if_t<!std::is_void<T>::value, int>;
 template <class T> constexpr bool never = false;
+constexpr const char *SCHEMA = ", which the schema cannot say";
 
 // A literal of the source (file, line, column), or a node of the tape and its generation; without either, a constant.
 // Plain data, so that tables of literals may be constexpr, copied and mirrored.
@@ -144,146 +147,99 @@ struct Handle {
     std::uint32_t line_or_node = 0, column_or_generation = 0;
     constexpr bool is_constant() const { return !file && line_or_node == 0; }
 };
-
 [[noreturn]] inline void refuse(const Handle &place, const std::string &why) {
     std::fflush(stdout);
-    std::fprintf(stderr, "%s:%u: gputexel: %s\n", place.file, static_cast<unsigned>(place.line_or_node), why.c_str());
+    std::fprintf(stderr, "%s:%u: gputexel: %s\n", place.file, unsigned(place.line_or_node), why.c_str());
     std::exit(1);
 }
 [[noreturn]] inline void refuse(Site at, const std::string &why) { refuse(Handle{at.file_name(), at.line(), 0}, why); }
-} // namespace detail
-
-namespace detail {
-// Right-hand sides: the conversion to them knows the line of the operator.
-struct ValueArg;
-struct PairArg;
-struct Number;
-Pair linear(const Pair &a, double ka, const PairArg &b, double kb);
-Value linear(const Value &a, double ka, const ValueArg &b, double kb);
-Pair times(const Pair &a, const ValueArg &b);
-Pair times(const Value &a, const PairArg &b);
-Value times(const Value &a, const ValueArg &b);
-Pair negative(const Pair &a);
-Value negative(const Value &a);
-Pair divided(const Pair &a, const Number &b);
-Value divided(const Value &a, const Number &b);
-bool above(const Pair &a, const Number &b, bool or_equal);
-bool above(const Value &a, const Number &b, bool or_equal);
-bool below(const PairArg &a, double b, bool or_equal);
-bool below(const ValueArg &a, double b, bool or_equal);
-} // namespace detail
 
 // What cannot be recorded does not compile; the compiler names the line.
-#define GPUTEXEL_REFUSE(Condition, T, op, why)                                                                         \
-    template <class U, detail::Condition<U> = 0> friend bool operator op(const T &, const U &) {                       \
-        static_assert(detail::never<U>, "gputexel: " why);                                                             \
+#define GPUTEXEL_REFUSE(name, why)                                                                                     \
+    template <class U> bool name() {                                                                                   \
+        static_assert(never<U>, "gputexel: " why);                                                                     \
         return false;                                                                                                  \
     }
-// Friends defined here are found for scores only, so that they never compete for an engine's enums.
-#define GPUTEXEL_OPERATORS(T, Arg)                                                                                     \
-    template <class U, detail::IfNumber<U> = 0> explicit operator U() const {                                          \
-        static_assert(detail::never<U>, "gputexel: a score cannot become a number while it is recorded: use mg(), "    \
-                                        "eg(), /, a comparison with 0, or a verb such as max or table");               \
-        return U();                                                                                                    \
-    }                                                                                                                  \
-    friend T operator+(const T &a, const detail::Arg &b) { return detail::linear(a, 1, b, 1); }                        \
-    friend T operator-(const T &a, const detail::Arg &b) { return detail::linear(a, 1, b, -1); }                       \
-    friend T operator*(const T &a, const detail::ValueArg &b) { return detail::times(a, b); }                          \
-    friend T operator/(const T &a, const detail::Number &b) { return detail::divided(a, b); }                          \
-    friend T operator-(const T &a) { return detail::negative(a); }                                                     \
-    friend T operator+(const T &a) { return a; }                                                                       \
-    T &operator+=(const detail::Arg &b) { return *this = detail::linear(*this, 1, b, 1); }                             \
-    T &operator-=(const detail::Arg &b) { return *this = detail::linear(*this, 1, b, -1); }                            \
-    T &operator*=(const detail::ValueArg &b) { return *this = detail::times(*this, b); }                               \
-    T &operator/=(const detail::Number &b) { return *this = detail::divided(*this, b); }                               \
-    template <class N, detail::IfNumber<N> = 0> friend T operator*(N a, const detail::Arg &b) {                        \
-        return detail::times(Value(a), b);                                                                             \
-    }                                                                                                                  \
-    friend bool operator>(const T &a, const detail::Number &b) { return detail::above(a, b, false); }                  \
-    friend bool operator>=(const T &a, const detail::Number &b) { return detail::above(a, b, true); }                  \
-    friend bool operator<(const T &a, const detail::Number &b) { return !detail::above(a, b, true); }                  \
-    friend bool operator<=(const T &a, const detail::Number &b) { return !detail::above(a, b, false); }                \
-    template <class N, detail::IfNumber<N> = 0> friend bool operator>(N a, const detail::Arg &b) {                     \
-        return detail::below(b, double(a), false);                                                                     \
-    }                                                                                                                  \
-    template <class N, detail::IfNumber<N> = 0> friend bool operator>=(N a, const detail::Arg &b) {                    \
-        return detail::below(b, double(a), true);                                                                      \
-    }                                                                                                                  \
-    template <class N, detail::IfNumber<N> = 0> friend bool operator<(N a, const detail::Arg &b) {                     \
-        return !detail::below(b, double(a), true);                                                                     \
-    }                                                                                                                  \
-    template <class N, detail::IfNumber<N> = 0> friend bool operator<=(N a, const detail::Arg &b) {                    \
-        return !detail::below(b, double(a), false);                                                                    \
-    }                                                                                                                  \
-    GPUTEXEL_REFUSE(IfNoNumber, T, >, "scores are compared only with 0: use max, min or clamp")                        \
-    GPUTEXEL_REFUSE(IfNoNumber, T, <, "scores are compared only with 0: use max, min or clamp")                        \
-    GPUTEXEL_REFUSE(IfNoNumber, T, >=, "scores are compared only with 0: use max, min or clamp")                       \
-    GPUTEXEL_REFUSE(IfNoNumber, T, <=, "scores are compared only with 0: use max, min or clamp")                       \
-    GPUTEXEL_REFUSE(IfAny, T, ==, "scores are not compared by ==; a branch on > 0 or < 0 can be recorded")             \
-    GPUTEXEL_REFUSE(IfAny, T, !=, "scores are not compared by !=; a branch on > 0 or < 0 can be recorded")             \
-    GPUTEXEL_REFUSE(IfAny, T, >>, "a score is not shifted: use / or mg() and eg()")                                    \
-    GPUTEXEL_REFUSE(IfAny, T, <<, "a score is not shifted: use * or pair(mg, eg)")                                     \
-    GPUTEXEL_REFUSE(IfAny, T, %, "a score has no remainder: use / or a verb")                                          \
-    GPUTEXEL_REFUSE(IfAny, T, &, "a score has no bits: use mg(), eg() or a verb")                                      \
-    GPUTEXEL_REFUSE(IfAny, T, |, "a score has no bits: use mg(), eg() or a verb")                                      \
-    GPUTEXEL_REFUSE(IfAny, T, ^, "a score has no bits: use mg(), eg() or a verb")
+GPUTEXEL_REFUSE(converted, "a score cannot become a number while it is recorded: use mg(), eg(), /, a comparison with 0, "
+                           "or a verb such as max or table")
+GPUTEXEL_REFUSE(compared, "scores are compared only with 0: use max, min or clamp")
+GPUTEXEL_REFUSE(equated, "scores are not compared by == or !=; a branch on > 0 or < 0 can be recorded")
+GPUTEXEL_REFUSE(shifted, "a score is not shifted: use * or /, or mg(), eg() and pair()")
+GPUTEXEL_REFUSE(treated_as_bits, "a score has no bits and no remainder: use mg(), eg() or a verb")
+GPUTEXEL_REFUSE(added, "a number is added to a pair: write S(mg, eg), or pair(mg, eg) if it is not tuned")
 
-struct Value {
-    double v = 0;
-    detail::Handle handle{};
-    constexpr Value() = default;
-    template <class T, detail::IfNumber<T> = 0> constexpr Value(T x) : v(static_cast<double>(x)) {}
-    constexpr Value(double x, detail::Handle h) : v(x), handle(h) {}
-    GPUTEXEL_OPERATORS(Value, ValueArg)
-    template <class N, detail::IfNumber<N> = 0> friend Value operator+(N a, const detail::ValueArg &b) {
-        return detail::linear(Value(a), 1, b, 1);
-    }
-    template <class N, detail::IfNumber<N> = 0> friend Value operator-(N a, const detail::ValueArg &b) {
-        return detail::linear(Value(a), 1, b, -1);
-    }
+struct ValueArg; // right-hand sides: the conversion to them knows the line of the operator
+struct Number;
+// Friends are found for scores only, so that they never compete for an engine's enums.
+template <class T, class Arg> struct Operators {
+    template <class U, IfNumber<U> = 0> explicit operator U() const { return U(converted<U>()); }
+    friend T operator+(const T &a, const Arg &b) { return linear(a, 1, b, 1); }
+    friend T operator-(const T &a, const Arg &b) { return linear(a, 1, b, -1); }
+    friend T operator*(const T &a, const ValueArg &b) { return times(a, b); }
+    friend T operator/(const T &a, const Number &b) { return divided(a, b); }
+    friend T operator+(const T &a) { return a; }
+    friend T operator-(const T &a) { return negative(a); }
+    friend T &operator+=(T &a, const Arg &b) { return a = linear(a, 1, b, 1); }
+    friend T &operator-=(T &a, const Arg &b) { return a = linear(a, 1, b, -1); }
+    friend T &operator*=(T &a, const ValueArg &b) { return a = times(a, b); }
+    friend T &operator/=(T &a, const Number &b) { return a = divided(a, b); }
+    template <class N, IfNumber<N> = 0> friend T operator*(N a, const Arg &b) { return times(b, a); }
+    template <class N, IfNumber<N> = 0> friend T operator+(N a, const Arg &b) { return number_first(a, 1, b); }
+    template <class N, IfNumber<N> = 0> friend T operator-(N a, const Arg &b) { return number_first(a, -1, b); }
+    friend bool operator>(const T &a, const Number &b) { return above(a, b, false); }
+    friend bool operator>=(const T &a, const Number &b) { return above(a, b, true); }
+    friend bool operator<(const T &a, const Number &b) { return !above(a, b, true); }
+    friend bool operator<=(const T &a, const Number &b) { return !above(a, b, false); }
+    template <class N, IfNumber<N> = 0> friend bool operator<(N a, const Arg &b) { return above(b, a, false); }
+    template <class N, IfNumber<N> = 0> friend bool operator<=(N a, const Arg &b) { return above(b, a, true); }
+    template <class N, IfNumber<N> = 0> friend bool operator>(N a, const Arg &b) { return !above(b, a, true); }
+    template <class N, IfNumber<N> = 0> friend bool operator>=(N a, const Arg &b) { return !above(b, a, false); }
+    template <class U, IfNoNumber<U> = 0> friend bool operator>(const T &, const U &) { return compared<U>(); }
+    template <class U, IfNoNumber<U> = 0> friend bool operator<(const T &, const U &) { return compared<U>(); }
+    template <class U, IfNoNumber<U> = 0> friend bool operator>=(const T &, const U &) { return compared<U>(); }
+    template <class U, IfNoNumber<U> = 0> friend bool operator<=(const T &, const U &) { return compared<U>(); }
+    template <class U> friend bool operator==(const T &, const U &) { return equated<U>(); }
+    template <class U> friend bool operator!=(const T &, const U &) { return equated<U>(); }
+    template <class U> friend bool operator>>(const T &, const U &) { return shifted<U>(); }
+    template <class U> friend bool operator<<(const T &, const U &) { return shifted<U>(); }
+    template <class U> friend bool operator%(const T &, const U &) { return treated_as_bits<U>(); }
+    template <class U> friend bool operator&(const T &, const U &) { return treated_as_bits<U>(); }
+    template <class U> friend bool operator|(const T &, const U &) { return treated_as_bits<U>(); }
+    template <class U> friend bool operator^(const T &, const U &) { return treated_as_bits<U>(); }
 };
-
-struct Pair {
+struct Value : Operators<Value, ValueArg> {
+    double v = 0;
+    Handle handle{};
+    constexpr Value() = default;
+    template <class T, IfNumber<T> = 0> constexpr Value(T x) : v(double(x)) {}
+    constexpr Value(double x, Handle h) : v(x), handle(h) {}
+};
+struct PairArg;
+struct Pair;
+Pair times(const PairArg &a, const Value &k);
+struct Pair : Operators<Pair, PairArg> {
     double mg = 0, eg = 0;
-    detail::Handle handle{};
+    Handle handle{};
     constexpr Pair() = default;
     constexpr Pair(std::nullptr_t) {} // the literal 0, and no other number
-    constexpr Pair(double m, double e, detail::Handle h) : mg(m), eg(e), handle(h) {}
-    GPUTEXEL_OPERATORS(Pair, PairArg)
-    GPUTEXEL_REFUSE(IfNumber, Pair, +, "a number is added to a pair: write S(mg, eg), or pair(mg, eg) if it is not tuned")
-    GPUTEXEL_REFUSE(IfNumber, Pair, -, "a number is taken from a pair: write S(mg, eg), or pair(mg, eg) if it is not tuned")
-    friend Pair operator*(const Value &a, const detail::PairArg &b) { return detail::times(a, b); }
+    constexpr Pair(double m, double e, Handle h) : mg(m), eg(e), handle(h) {}
+    friend Pair operator*(const Value &a, const PairArg &b) { return times(b, a); }
+    template <class N, IfNumber<N> = 0> friend bool operator+(const Pair &, N) { return added<N>(); }
+    template <class N, IfNumber<N> = 0> friend bool operator-(const Pair &, N) { return added<N>(); }
 };
+constexpr Pair S(double mg, double eg, GPUTEXEL_LITERAL_AT) { return {mg, eg, {at.file_name(), at.line(), at.column()}}; }
+constexpr Value V(double x, GPUTEXEL_LITERAL_AT) { return {x, {at.file_name(), at.line(), at.column()}}; }
 
-enum class View { white, side_to_move };
-
-#ifdef GPUTEXEL_LOCATIONS
-constexpr Pair S(double mg, double eg, detail::Site at = detail::Site::current()) {
-    return {mg, eg, {at.file_name(), at.line(), at.column()}};
-}
-constexpr Value V(double x, detail::Site at = detail::Site::current()) {
-    return {x, {at.file_name(), at.line(), at.column()}};
-}
-#else
-constexpr Pair S(double mg, double eg, detail::Site at) { return {mg, eg, {at.name, at.row, at.place}}; }
-constexpr Value V(double x, detail::Site at) { return {x, {at.name, at.row, at.place}}; }
-#define S(mg, eg) S(mg, eg, ::gputexel::detail::Site{__FILE__, __LINE__, __COUNTER__ + 1})
-#define V(x) V(x, ::gputexel::detail::Site{__FILE__, __LINE__, __COUNTER__ + 1})
-#endif
-
-namespace detail {
-constexpr const char *SCHEMA = ", which the schema cannot say";
-
-struct ValueArg { // right-hand sides: the conversion to them knows the line of the operator
+struct ValueArg {
     Value v;
     Site at;
     constexpr ValueArg(const Value &x, Site s = Site::current()) : v(x), at(s) {}
     template <class T, IfNumber<T> = 0> constexpr ValueArg(T x, Site s = Site::current()) : v(x), at(s) {}
 };
 struct PairArg {
-    const Pair &p;
+    const Pair &v;
     Site at;
-    constexpr PairArg(const Pair &x, Site s = Site::current()) : p(x), at(s) {}
+    constexpr PairArg(const Pair &x, Site s = Site::current()) : v(x), at(s) {}
 };
 struct Number {
     double x;
@@ -1004,111 +960,110 @@ inline Node node(Op op, Site at, double c = 0, double d = 0, double ka = 0, doub
     n.op = op, n.c = c, n.d = d, n.ka = ka, n.kb = kb, n.site = recorder().site(at);
     return n;
 }
-inline Pair linear(const Pair &a, double ka, const PairArg &b, double kb) { return recorder().linear(a, ka, b.p, kb, b.at); }
-inline Value linear(const Value &a, double ka, const ValueArg &b, double kb) { return recorder().linear(a, ka, b.v, kb, b.at); }
-inline Pair times(const Pair &a, double k, Site at) { return recorder().linear(a, k, Pair(), 0, at); }
-inline Value times(const Value &a, double k, Site at) { return recorder().linear(a, k, Value(), 0, at); }
-inline Pair negative(const Pair &a) { return times(a, -1, recorder().last); }
-inline Value negative(const Value &a) { return times(a, -1, recorder().last); }
-inline Pair divided(const Pair &a, const Number &b) { return times(a, 1 / b.x, b.at); }
-inline Value divided(const Value &a, const Number &b) { return times(a, 1 / b.x, b.at); }
+template <class T, class Arg> T linear(const T &a, double ka, const Arg &b, double kb) {
+    return recorder().linear(a, ka, b.v, kb, b.at);
+}
+template <class N> Value number_first(N a, double kb, const ValueArg &b) { return recorder().linear(Value(a), 1, b.v, kb, b.at); }
+template <class N> Pair number_first(N, double, const PairArg &b) { return added<N>() ? b.v : b.v; }
+template <class T> T multiple(const T &a, double k, Site at) { return recorder().linear(a, k, T(), 0, at); }
+template <class T> T negative(const T &a) { return multiple(a, -1, recorder().last); }
+template <class T> T divided(const T &a, const Number &b) { return multiple(a, 1 / b.x, b.at); }
+inline Pair times(const Pair &a, const ValueArg &b) {
+    if (b.v.handle.is_constant()) return multiple(a, b.v.v, b.at);
+    const Operand x = recorder().operand(b.v, b.at);
+    return recorder().pair(node(Op::product_pair, b.at), x, recorder().operand(a, b.at));
+}
 inline Value times(const Value &a, const ValueArg &b) {
-    if (b.v.handle.is_constant()) return times(a, b.v.v, b.at);
-    if (a.handle.is_constant()) return times(b.v, a.v, b.at);
+    if (b.v.handle.is_constant()) return multiple(a, b.v.v, b.at);
+    if (a.handle.is_constant()) return multiple(b.v, a.v, b.at);
     const Operand x = recorder().operand(a, b.at);
     return recorder().value(node(Op::product, b.at), x, recorder().operand(b.v, b.at));
 }
-inline Pair times(const Value &a, const PairArg &b) {
-    if (a.handle.is_constant()) return times(b.p, a.v, b.at);
-    const Operand x = recorder().operand(a, b.at);
-    return recorder().pair(node(Op::product_pair, b.at), x, recorder().operand(b.p, b.at));
+inline Pair times(const PairArg &a, const Value &k) { return times(a.v, ValueArg(k, a.at)); }
+inline Value times(const ValueArg &a, double k) { return multiple(a.v, k, a.at); }
+inline bool above(const Pair &a, const Number &b, bool or_equal) {
+    return recorder().sign(recorder().operand(a, b.at), b.x, or_equal, b.at);
 }
-inline Pair times(const Pair &a, const ValueArg &b) { return times(b.v, PairArg(a, b.at)); }
-inline bool sign(const Pair &a, double b, bool or_zero, Site at) {
-    return recorder().sign(recorder().operand(a, at), b, or_zero, at);
+inline bool above(const Value &a, const Number &b, bool or_equal) {
+    if (a.handle.is_constant()) return or_equal ? a.v >= b.x : a.v > b.x;
+    return recorder().sign(recorder().operand(a, b.at), b.x, or_equal, b.at);
 }
-inline bool sign(const Value &a, double b, bool or_zero, Site at) {
-    if (a.handle.is_constant()) return or_zero ? a.v >= b : a.v > b;
-    return recorder().sign(recorder().operand(a, at), b, or_zero, at);
-}
-inline bool above(const Pair &a, const Number &b, bool or_equal) { return sign(a, b.x, or_equal, b.at); }
-inline bool above(const Value &a, const Number &b, bool or_equal) { return sign(a, b.x, or_equal, b.at); }
-inline bool below(const PairArg &a, double b, bool or_equal) { return !sign(a.p, b, !or_equal, a.at); }
-inline bool below(const ValueArg &a, double b, bool or_equal) { return !sign(a.v, b, !or_equal, a.at); }
+template <class Arg> bool above(const Arg &a, double b, bool or_equal) { return above(a.v, Number(b, a.at), or_equal); }
+
+// ---- verbs
 inline Value function(Op op, const Value &x, Site at, double over = 0, double divide = 1, double one = 1) {
     return recorder().function(node(op, at, over, 0, divide, one), x, at);
 }
 inline Value of_pair(const Node &n, const Pair &p, Site at) { return recorder().value(n, recorder().operand(p, at), {}); }
-template <class T> auto with(const Node &n, const T &x, const Value &by, Site at) {
-    const Operand a = recorder().operand(x, at), b = recorder().operand(by, at);
-    if constexpr (std::is_same<T, Pair>::value) return recorder().pair(n, a, b);
-    else return recorder().value(n, a, b);
+inline Pair with(const Node &n, const Pair &p, const Value &by, Site at) {
+    const Operand x = recorder().operand(p, at);
+    return recorder().pair(n, x, recorder().operand(by, at));
 }
-} // namespace detail
-
-// ---- verbs
-#define GPUTEXEL_AT detail::Site at = detail::Site::current()
-inline Value mg(const Pair &p, GPUTEXEL_AT) { return detail::of_pair(detail::node(detail::Op::mg, at), p, at); }
-inline Value eg(const Pair &p, GPUTEXEL_AT) { return detail::of_pair(detail::node(detail::Op::eg, at), p, at); }
+inline Value mg(const Pair &p, GPUTEXEL_AT) { return of_pair(node(Op::mg, at), p, at); }
+inline Value eg(const Pair &p, GPUTEXEL_AT) { return of_pair(node(Op::eg, at), p, at); }
 inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) {
-    const detail::Operand a = detail::recorder().operand(m, at);
-    return detail::recorder().pair(detail::node(detail::Op::make, at), a, detail::recorder().operand(e, at));
+    const Operand x = recorder().operand(m, at);
+    return recorder().pair(node(Op::make, at), x, recorder().operand(e, at));
 }
-inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) { return detail::function(detail::Op::relu, x, at, over); }
-inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) { return detail::function(detail::Op::relu2, x, at, over); }
-inline Value square(const Value &x, GPUTEXEL_AT) { return detail::function(detail::Op::square, x, at); }
-inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) {
-    return detail::function(detail::Op::sigmoid, x, at, 0, divide, one);
-}
+inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) { return function(Op::relu, x, at, over); }
+inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) { return function(Op::relu2, x, at, over); }
+inline Value square(const Value &x, GPUTEXEL_AT) { return function(Op::square, x, at); }
+inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) { return function(Op::sigmoid, x, at, 0, divide, one); }
 template <std::size_t N> Value table(const Value &x, const int (&knots)[N][2], GPUTEXEL_AT) {
-    detail::recorder().set_table(detail::recorder().site(at), knots, N);
-    return detail::function(detail::Op::table, x, at);
+    recorder().set_table(recorder().site(at), knots, N);
+    return function(Op::table, x, at);
 }
 inline Value clamp(const Value &x, int low, int high, GPUTEXEL_AT) {
     const int ends[2][2] = {{low, low}, {high, high}};
     return table(x, ends, at);
 }
-inline Value max(const Value &a, const Value &b, GPUTEXEL_AT) {
-    return detail::linear(a, 1, {relu(detail::linear(b, 1, {a, at}, -1), 0, at), at}, 1);
+inline Value max(const Value &a, const Value &b, GPUTEXEL_AT) { // a + relu(b − a)
+    return recorder().linear(a, 1, relu(recorder().linear(b, 1, a, -1, at), 0, at), 1, at);
 }
 inline Value min(const Value &a, const Value &b, GPUTEXEL_AT) {
-    return detail::linear(a, 1, {relu(detail::linear(a, 1, {b, at}, -1), 0, at), at}, -1);
+    return recorder().linear(a, 1, relu(recorder().linear(a, 1, b, -1, at), 0, at), -1, at);
 }
 inline Pair share(const Pair &p, const Value &k, int one, GPUTEXEL_AT) {
-    return detail::times(detail::times(k, detail::PairArg(p, at)), 1.0 / one, at);
+    return multiple(times(p, ValueArg(k, at)), 1.0 / one, at);
 }
-inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::bounded_mg, at), p, c, at);
-}
-inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::bounded_eg, at), p, c, at);
-}
+inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) { return with(node(Op::bounded_mg, at), p, c, at); }
+inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) { return with(node(Op::bounded_eg, at), p, c, at); }
 inline Pair bounded_mg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::bounded_mg, at, at_most, 0, 1), p, c, at);
+    return with(node(Op::bounded_mg, at, at_most, 0, 1), p, c, at);
 }
 inline Pair bounded_eg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::bounded_eg, at, at_most, 0, 1), p, c, at);
+    return with(node(Op::bounded_eg, at, at_most, 0, 1), p, c, at);
 }
 inline Pair bounded(const Pair &p, const Pair &c, GPUTEXEL_AT) {
     return bounded_mg(bounded_eg(p, eg(c, at), at), mg(c, at), at);
 }
 inline Pair scale_eg(const Pair &p, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::scale_eg, at, low, high, one), p, k, at);
+    return with(node(Op::scale_eg, at, low, high, one), p, k, at);
 }
 inline Value scale(const Value &x, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    return detail::with(detail::node(detail::Op::scale, at, low, high, one), x, k, at);
+    const Operand a = recorder().operand(x, at);
+    return recorder().value(node(Op::scale, at, low, high, one), a, recorder().operand(k, at));
 }
 inline Value taper(const Pair &p, int phase, int whole, GPUTEXEL_AT) {
-    return detail::of_pair(detail::node(detail::Op::taper, at, phase, whole), p, at);
+    return of_pair(node(Op::taper, at, phase, whole), p, at);
 }
 inline Value taper(const Pair &p, int phase, int whole, const Value &k, int one, GPUTEXEL_AT) {
     return taper(scale_eg(p, k, one, 0, 1 << 30, at), phase, whole, at);
 }
 inline int result(const Value &x, GPUTEXEL_AT) { // a number to search with; refused in a position that is recorded
-    if (detail::recorder().mode == detail::Recorder::Mode::recording)
-        detail::refuse(at, "result() ends a recording: the evaluation that is traced returns gputexel::Value");
-    return int(detail::recorder().operand(x, at).x);
+    if (recorder().mode == Recorder::Mode::recording)
+        refuse(at, "result() ends a recording: the evaluation that is traced returns gputexel::Value");
+    return int(recorder().operand(x, at).x);
 }
+} // namespace detail
+
+using detail::Pair, detail::Value, detail::S, detail::V, detail::mg, detail::eg, detail::pair, detail::taper, detail::result;
+using detail::relu, detail::relu2, detail::square, detail::sigmoid, detail::table, detail::clamp, detail::max, detail::min;
+using detail::share, detail::bounded_mg, detail::bounded_eg, detail::bounded, detail::scale_eg, detail::scale;
+#ifndef GPUTEXEL_LOCATIONS
+#define S(mg, eg) S(mg, eg, ::gputexel::detail::Site{__FILE__, __LINE__, __COUNTER__ + 1})
+#define V(x) V(x, ::gputexel::detail::Site{__FILE__, __LINE__, __COUNTER__ + 1})
+#endif
 
 // ---- values, leaves, traces
 // At the start of a process that plays: nothing is recorded, and S and V take their values from a file, if there is one.
