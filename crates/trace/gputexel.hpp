@@ -322,10 +322,7 @@ class Recorder {
     bool addresses = false;
     Site last = Site::current();
 
-    static Recorder &get() {
-        static Recorder one;
-        return one;
-    }
+    static Recorder &get() { static Recorder one; return one; }
     Operand operand(const Pair &p, Site at) {
         last = at;
         if (p.handle.is_constant()) return {0, p.mg, p.eg};
