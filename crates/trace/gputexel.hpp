@@ -92,7 +92,6 @@ inline void play(int, char **) {}
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -138,7 +137,6 @@ constexpr bool is_number = std::is_arithmetic<T>::value || (std::is_enum<T>::val
 template <class T> using IfNumber = std::enable_if_t<is_number<T>, int>;
 template <class T> using IfNoNumber = std::enable_if_t<!is_number<T>, int>;
 template <class T> constexpr bool never = false;
-constexpr const char *SCHEMA = ", which the schema cannot say";
 
 // A literal of the source (file, line, column), or a node of the tape and its generation; without either, a constant.
 // Plain data, so that tables of literals may be constexpr, copied and mirrored.
@@ -251,32 +249,32 @@ enum class Op : std::uint8_t { linear, make, mg, eg, relu, relu2, square, sigmoi
                                bounded_mg, bounded_eg, scale_eg, scale, taper };
 constexpr const char *NAMES[] = {"identity", "", "", "", "relu", "relu2", "square", "sigmoid", "table", "product",
                                  "product", "bounded_mg", "bounded_eg", "scale_eg", "scale"};
-using Ref = std::uint32_t; // a node, or with this bit a parameter
+constexpr const char *PHASES[] = {"mg", "eg"};
+using u32 = std::uint32_t;
+using Ref = u32; // a node, or with this bit a parameter
 constexpr Ref PARAMETER = 0x80000000u;
 // Indices of the trace: constants from 12, parameters from 16; each further sum has a range of its own.
-constexpr std::uint32_t FIRST = 12, OWN = 4, STRIDE = 20000;
-enum Constant : std::uint32_t { ONE, MINUS_ONE, ONE_MG, ONE_EG };
+constexpr u32 FIRST = 12, OWN = 4, STRIDE = 20000;
+enum Constant : u32 { ONE, MINUS_ONE, ONE_MG, ONE_EG };
 constexpr double CONSTANTS[OWN][2] = {{1, 1}, {-1, -1}, {1, 0}, {0, 1}};
 constexpr const char *CONSTANT_NAMES[OWN] = {"one", "minus_one", "one_mg", "one_eg"};
-using Knots = std::vector<std::array<double, 2>>;
-using Entries = std::vector<std::pair<std::uint32_t, double>>;
+using Two = std::array<double, 2>;
+using Knots = std::vector<Two>;
+using Entries = std::vector<std::pair<u32, double>>;
 
 struct Node {
     Op op = Op::linear;
     bool is_pair = false;
     Ref a = 0, b = 0;
-    std::uint32_t site = 0;
+    u32 site = 0;
     double ka = 0, kb = 0, c = 0, d = 0; // of linear: a·ka + b·kb + (c, d); else constants of the verb
     double x = 0, y = 0;                 // the value, or the middlegame and the endgame value
-    bool same(const Node &n) const {
-        return op == n.op && a == n.a && b == n.b && site == n.site && ka == n.ka && kb == n.kb && d == n.d;
-    }
 };
 struct Operand { Ref ref; double x, y; };
 struct Parameter {
     Handle place;
     bool is_pair;
-    double source[2], value[2];
+    Two source, value;
     std::string name;
     char linear = 0;               // counts in 'b'oth phases of the linear part, in 'm' or in 'e'
     bool used[2] = {false, false}; // which of its values other sums use
@@ -285,21 +283,20 @@ struct Term {
     Op op = Op::linear;
     char takes = 'u'; // the 'm'iddlegame or 'e'ndgame value of its sum, or 'u': that has but one
     int times = 0;    // multiplied by 1: a value, 2: a pair
-    std::uint32_t site = 0;
-    double over = 0, divide = 1, one = 1, scale[2] = {0, 0};
+    u32 site = 0;
+    std::array<double, 5> k{{0, 1, 1, 0, 0}}; // over, divide, one; factors in the middlegame and in the endgame
     bool operator==(const Term &t) const {
-        return op == t.op && takes == t.takes && times == t.times && site == t.site && over == t.over &&
-               divide == t.divide && one == t.one && scale[0] == t.scale[0] && scale[1] == t.scale[1];
+        return op == t.op && takes == t.takes && times == t.times && site == t.site && k == t.k;
     }
 };
 struct Sum {
-    std::uint32_t range[2]; // White's and Black's
-    char type = 'u';        // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
+    u32 range[2];    // White's and Black's
+    char type = 'u'; // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
     std::vector<bool> members{};
 };
 struct Slot { // an accumulator of the schema, and the one that its terms are multiplied by
     Op kind;  // linear: of terms
-    std::uint32_t site, occurrence;
+    u32 site, occurrence;
     Sum sum, factor;
     std::array<double, 3> limits; // of a bound or scale factor
     std::vector<Term> terms;
@@ -322,35 +319,31 @@ class Recorder {
     bool addresses = false;
     Site last = Site::current();
 
-    static Recorder &get() { static Recorder one; return one; }
     Operand operand(const Pair &p, Site at) {
         last = at;
         if (p.handle.is_constant()) return {0, p.mg, p.eg};
-        return operand(ref(p.handle, p.mg, p.eg, true, at));
+        return operand(ref(p.handle, {{p.mg, p.eg}}, true, at));
     }
     Operand operand(const Value &v, Site at) {
         last = at;
-        if (!v.handle.is_constant()) return operand(ref(v.handle, v.v, v.v, false, at));
+        if (!v.handle.is_constant()) return operand(ref(v.handle, {{v.v, v.v}}, false, at));
         if (mode == Mode::playing || v.v == 0) return {0, v.v, v.v};
-        Node n;
+        Node n; // a constant where a node is needed
         n.c = v.v;
         push(n, {}, {});
         return {top(), v.v, v.v};
     }
-    Value value(Node n, const Operand &a, const Operand &b) {
-        if (!push(n, a, b)) return Value(n.x);
-        return {n.x, {nullptr, top(), current}};
-    }
-    Pair pair(Node n, const Operand &a, const Operand &b) {
-        n.is_pair = true;
-        if (!push(n, a, b)) return {n.x, n.y, {}};
-        return {n.x, n.y, {nullptr, top(), current}};
+    template <class T> T make(Node n, const Operand &a, const Operand &b) {
+        n.is_pair = std::is_same<T, Pair>::value;
+        const Handle h = push(n, a, b) ? Handle{nullptr, top(), current} : Handle{};
+        if constexpr (std::is_same<T, Pair>::value) return {n.x, n.y, h};
+        else return {n.x, h};
     }
     Pair linear(const Pair &a, double ka, const Pair &b, double kb, Site at) {
         Node n;
         n.ka = ka, n.kb = kb;
         const Operand x = operand(a, at); // before b: the order of first use is that of the indices
-        return pair(n, x, operand(b, at));
+        return make<Pair>(n, x, operand(b, at));
     }
     Value linear(const Value &a, double ka, const Value &b, double kb, Site at) {
         const bool ca = a.handle.is_constant(), cb = b.handle.is_constant();
@@ -358,28 +351,24 @@ class Recorder {
         n.ka = ca ? 0 : ka, n.kb = cb ? 0 : kb, n.c = (ca ? a.v * ka : 0) + (cb ? b.v * kb : 0);
         if (ca && cb) return Value(n.c);
         const Operand x = ca ? Operand{} : operand(a, at);
-        return value(n, x, cb ? Operand{} : operand(b, at));
+        return make<Value>(n, x, cb ? Operand{} : operand(b, at));
     }
-    Value function(Node n, const Value &x, Site at) {
-        if (x.handle.is_constant()) return Value(apply(n.op, n.c, n.ka, n.kb, n.site, x.v));
-        return value(n, operand(x, at), {});
+    template <class T, class A, class B>
+    T verb(Op op, Site at, const A &x, const B &y, double c = 0, double d = 0, double ka = 0, double kb = 0) {
+        Node n;
+        n.op = op, n.site = site(at), n.c = c, n.d = d, n.ka = ka, n.kb = kb;
+        if constexpr (std::is_same<A, Value>::value && std::is_same<B, std::nullptr_t>::value)
+            if (x.handle.is_constant()) return compute(n, {0, x.v, x.v}, {}), Value(n.x);
+        const Operand a = operand(x, at);
+        if constexpr (std::is_same<B, std::nullptr_t>::value) return make<T>(n, a, {});
+        else return make<T>(n, a, operand(y, at));
     }
-    void set_table(std::uint32_t of, const int (*points)[2], std::size_t count) {
-        Knots &known = knots[of];
-        bool same = known.empty() || known.size() == count;
-        for (std::size_t i = 0; i < count && same; i++) {
-            if (known.size() <= i) known.push_back({{double(points[i][0]), double(points[i][1])}});
-            same = known[i][0] == points[i][0] && known[i][1] == points[i][1];
-        }
-        if (!same) refuse(sites[of], "the limits or knots of this verb change: they must be constants");
-    }
-    std::uint32_t site(const Site &at) {
-        for (std::uint32_t i = 0; i < sites.size(); i++)
-            if (sites[i].line() == at.line() && sites[i].column() == at.column() &&
-                (sites[i].file_name() == at.file_name() || !std::strcmp(sites[i].file_name(), at.file_name())))
-                return i;
-        sites.push_back(at), knots.emplace_back();
-        return std::uint32_t(sites.size() - 1);
+    void set_table(Site at, const int (*points)[2], std::size_t count) {
+        Knots now;
+        for (std::size_t i = 0; i < count; i++) now.push_back({{double(points[i][0]), double(points[i][1])}});
+        Knots &known = knots[site(at)];
+        if (known.empty()) known = now;
+        if (known != now) refuse(at, "the limits or knots of this verb change: they must be constants");
     }
     // A branch on a sign: a position with one is evaluated twice, the second time with every branch turned.
     bool sign(const Operand &x, double number, bool or_zero, Site at) {
@@ -392,40 +381,21 @@ class Recorder {
         branches.push_back({x.ref, yes != turned, at});
         return yes != turned;
     }
-
     // Returns false if the evaluation of the position does not depend on any number.
     template <class F> bool record(const F &evaluate, const std::string &fen, double view, std::string &out) {
         if (!run(evaluate, fen, false)) return false;
         const double eval = nodes[root].x * view;
         analyze(row, view);
-        if (!branches.empty()) {
-            first.assign(nodes.begin() + permanent, nodes.end()), taken = branches;
-            std::size_t other_sign = 0; // of a score that is not the one that the factor multiplies; and one
-            for (std::size_t i = 0; i < taken.size(); i++)
-                if (!other_sign && !is_strength(taken[i].on)) other_sign = i + 1;
-            turned_row.clear();
-            if (run(evaluate, fen, true) && !only_factor_differs()) analyze(turned_row, view);
-            if (turned_row.entries != row.entries || turned_row.phase != row.phase ||
-                turned_row.offset != row.offset || turned_row.factor_slot != row.factor_slot)
-                refuse(taken[0].at, "a branch on the sign of a score changes more than a scale factor, which the schema "
-                                    "cannot say: use max, min, relu or bounded");
-            if (other_sign && turned_row.factor[0] != row.factor[0])
-                refuse(taken[other_sign - 1].at, "a scale factor depends on the sign of another score than the one that "
-                                                 "it multiplies");
-            row.factor[1] = turned_row.factor[0];
-            if (taken[0].positive == row.reversed) row.factor[0].swap(row.factor[1]);
-        } else {
-            row.factor[1] = row.factor[0];
-        }
+        if (branches.empty()) row.factor[1] = row.factor[0];
+        else record_turned(run_turned(evaluate, fen), view);
         for (int side = 0; side < 2 && row.factor_slot; side++)
             for (const auto &e : row.factor[side])
                 row.entries.emplace_back(slots[row.factor_slot - 1].sum.range[side] * STRIDE + FIRST + e.first, e.second);
         std::sort(row.entries.begin(), row.entries.end());
         const double again = evaluate_row();
         if (!(std::fabs(again - eval) <= 1e-6 * std::max(1.0, std::fabs(eval))))
-            refuse(last, "the record gives " + std::to_string(again) + ", the evaluation gave " + std::to_string(eval) +
-                             ": " + fen);
-        const auto put = [&out](std::uint32_t i, double x) { out += ' ', out += shown(i), out += ':', out += shown(x); };
+            refuse(last, "the record gives " + shown(again) + ", the evaluation gave " + shown(eval) + ": " + fen);
+        const auto put = [&out](u32 i, double x) { out += ' ', out += shown(i), out += ':', out += shown(x); };
         if (row.phase != 0) put(1, row.phase);
         put(2, eval);
         if (row.offset != 0) put(3, row.offset), has_offset = true;
@@ -434,8 +404,8 @@ class Recorder {
     }
     void use_values(const char *path) {
         std::ifstream file(path);
-        double m = 0, e = 0;
-        for (std::string name; file >> m >> e && std::getline(file >> std::ws, name);) values[name] = {{m, e}};
+        Two v{};
+        for (std::string name; file >> v[0] >> v[1] && std::getline(file >> std::ws, name);) values[name] = v;
         if (values.empty() || !file.eof()) {
             std::fprintf(stderr, "gputexel: %s: must have lines 'MG EG NAME'\n", path);
             std::exit(1);
@@ -449,81 +419,75 @@ class Recorder {
     std::vector<Site> sites;
     std::vector<Knots> knots; // by site
     std::vector<Parameter> parameters;
-    std::vector<std::pair<Handle, std::uint32_t>> places; // hash table of literals
-    std::size_t filled = 0, permanent = 0;
-    std::unordered_map<std::string, std::array<double, 2>> values;
+    std::vector<std::pair<Handle, u32>> cache = std::vector<std::pair<Handle, u32>>(65536); // of literals
+    std::unordered_map<std::string, u32> by_name;
+    std::unordered_map<std::string, Two> values;
     std::vector<Slot> slots;
     std::vector<Branch> branches, taken;
-    std::uint32_t current = 0, ranges = 1; // generation (0: before all positions); ranges of indices
+    u32 current = 0, ranges = 1, verb_site = 0; // generation (0: before all positions); ranges; whose sum is walked
     bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0;
-    std::uint32_t verb = 0; // whose sum is walked
     Row row, turned_row;
     double whole = 0, phase = 0; // whole: the phase of the middlegame, 0 before the first taper
     // A walk backwards: the share of each node and parameter in the two values.
-    std::vector<std::array<double, 2>> node_shares, shares;
+    std::vector<Two> node_shares, shares;
     std::vector<char> pending, touched;
     std::vector<Ref> touched_list;
     std::vector<Share> functions, stages, found;
-    std::size_t waiting = 0;
-    double constant[2] = {0, 0};
+    std::size_t waiting = 0, permanent = 0;
+    Two constant{};
     mutable std::vector<std::array<double, 3>> sums;
 
     Ref top() const { return Ref(nodes.size() - 1); }
-    Operand operand(Ref r) const {
-        if (r & PARAMETER) return {r, parameters[r & ~PARAMETER].value[0], parameters[r & ~PARAMETER].value[1]};
-        return {r, nodes[r].x, nodes[r].y};
+    u32 site(const Site &at) {
+        for (u32 i = 0; i < sites.size(); i++)
+            if (sites[i].line() == at.line() && sites[i].column() == at.column() &&
+                (sites[i].file_name() == at.file_name() || !std::strcmp(sites[i].file_name(), at.file_name())))
+                return i;
+        sites.push_back(at), knots.emplace_back();
+        return u32(sites.size() - 1);
     }
-    Ref ref(const Handle &h, double m, double e, bool is_pair, Site at) {
-        if (h.file) return PARAMETER | parameter(h, m, e, is_pair);
+    [[noreturn]] void refuse_by_schema(u32 site, const char *what) const {
+        refuse(sites[site], std::string(what) + ", which the schema cannot say");
+    }
+    Operand operand(Ref r) const {
+        if (!(r & PARAMETER)) return {r, nodes[r].x, nodes[r].y};
+        const Two &v = parameters[r & ~PARAMETER].value;
+        return {r, v[0], v[1]};
+    }
+    Ref ref(const Handle &h, const Two &v, bool is_pair, Site at) {
+        if (h.file) return PARAMETER | parameter(h, v, is_pair);
         if (h.column_or_generation != 0 && h.column_or_generation != current)
             refuse(at, "a score of an earlier position is used here (a cache?): leave caches out of this build");
         return h.line_or_node;
     }
-    std::uint32_t parameter(const Handle &h, double m, double e, bool is_pair) {
-        if (2 * filled >= places.size()) {
-            std::vector<std::pair<Handle, std::uint32_t>> old(places.empty() ? 1024 : 2 * places.size());
-            old.swap(places);
-            for (const auto &p : old)
-                if (p.first.file) places[find(p.first)] = p;
-        }
-        auto &place = places[find(h)];
-        if (!place.first.file) place = {h, enter(h, m, e, is_pair)}, filled++;
-        const Parameter &p = parameters[place.second];
-        if (p.source[0] != m || p.source[1] != e || p.is_pair != is_pair)
+    u32 parameter(const Handle &h, const Two &v, bool is_pair) {
+        auto &known = cache[(h.line_or_node * 2654435761u + h.column_or_generation * 2246822519u) >> 16];
+        if (known.first.file != h.file || known.first.line_or_node != h.line_or_node ||
+            known.first.column_or_generation != h.column_or_generation)
+            known = {h, enter(h, v, is_pair)};
+        const Parameter &p = parameters[known.second];
+        if (p.source != v || p.is_pair != is_pair)
             refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop): write S where the "
                             "number stands");
-        return place.second;
+        return known.second;
     }
-    std::size_t find(const Handle &h) const {
-        const std::size_t mask = places.size() - 1;
-        std::size_t i = (reinterpret_cast<std::uintptr_t>(h.file) >> 3) * 31 + h.line_or_node * 2654435761u +
-                        h.column_or_generation * 40503u;
-        for (i ^= i >> 15;; i++) {
-            const Handle &p = places[i & mask].first;
-            if (!p.file || (p.file == h.file && p.line_or_node == h.line_or_node &&
-                            p.column_or_generation == h.column_or_generation))
-                return i & mask;
-        }
-    }
-    std::uint32_t enter(const Handle &h, double m, double e, bool is_pair) {
-        Parameter p{h, is_pair, {m, e}, {m, e}, base_name(h.file)};
-        for (char &c : p.name)
-            if (c == ',' || c == '"' || c == ' ') c = '_';
-        p.name += "_" + std::to_string(h.line_or_node) + "_" + std::to_string(h.column_or_generation);
-        for (std::uint32_t i = 0; i < parameters.size(); i++)
-            if (parameters[i].name == p.name) {
-                if (!std::strcmp(parameters[i].place.file, h.file)) return i; // a header in another translation unit
-                p.name += "b";                                                // a file of this name in another folder
-            }
+    u32 enter(const Handle &h, const Two &v, bool is_pair) {
+        std::string name = base_name(h.file);
+        for (char &c : name) c = c == ',' || c == '"' || c == ' ' ? '_' : c;
+        name += "_" + std::to_string(h.line_or_node) + "_" + std::to_string(h.column_or_generation);
+        auto known = by_name.find(name);
+        for (; known != by_name.end(); known = by_name.find(name += "b")) // a file of this name in another folder
+            if (!std::strcmp(parameters[known->second].place.file, h.file)) return known->second;
         if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
-        set_value(p);
-        parameters.push_back(p), shares.push_back({{0, 0}}), touched.push_back(0);
-        return std::uint32_t(parameters.size() - 1);
+        by_name[name] = u32(parameters.size());
+        parameters.push_back({h, is_pair, v, v, name}), shares.push_back({}), touched.push_back(0);
+        set_value(parameters.back());
+        return u32(parameters.size() - 1);
     }
     void set_value(Parameter &p) const {
         const auto own = values.find(p.name);
-        if (own != values.end()) p.value[0] = own->second[0], p.value[1] = own->second[1];
+        if (own != values.end()) p.value = own->second;
     }
     static std::string base_name(const std::string &file) { return file.substr(file.find_last_of("/\\") + 1); }
 
@@ -536,7 +500,7 @@ class Recorder {
         nodes.push_back(n);
         return true;
     }
-    double apply(Op op, double over, double divide, double one, std::uint32_t of, double x) const {
+    double apply(Op op, double over, double divide, double one, u32 of, double x) const {
         if (op == Op::relu) return x > over && x > 0 ? x : 0;
         if (op == Op::relu2) return x > over && x > 0 ? x * x : 0;
         if (op == Op::square) return x * std::fabs(x);
@@ -551,14 +515,12 @@ class Recorder {
     static double toward_zero(double e, double c) { return e > 0 ? e + std::max(c, -e) : e < 0 ? e - std::max(c, e) : 0; }
     static double limited(double x, double low, double high) { return std::min(std::max(x, low), high); }
     void compute(Node &n, const Operand &a, const Operand &b) const {
-        if (n.op == Op::linear) {
-            n.x = n.ka * a.x + n.kb * b.x + n.c;
-            n.y = n.is_pair ? n.ka * a.y + n.kb * b.y + n.d : n.x;
-            return;
-        }
-        n.x = a.x, n.y = a.y;
         const double bound = n.ka != 0 ? std::min(b.x + n.c, 0.0) : b.x;
+        n.x = a.x, n.y = a.y;
         switch (n.op) {
+        case Op::linear:
+            n.x = n.ka * a.x + n.kb * b.x + n.c, n.y = n.is_pair ? n.ka * a.y + n.kb * b.y + n.d : n.x;
+            break;
         case Op::make: n.y = b.x; break;
         case Op::mg: n.y = a.x; break;
         case Op::eg: n.x = a.y; break;
@@ -577,8 +539,7 @@ class Recorder {
         nodes.resize(permanent), branches.clear();
         current++, mode = Mode::recording, turned = turn;
         const Value result = evaluate(fen);
-        root = 0;
-        if (!result.handle.is_constant()) root = operand(linear(result, 1, Value(), 0, last), last).ref;
+        root = result.handle.is_constant() ? 0 : operand(linear(result, 1, Value(), 0, last), last).ref;
         mode = Mode::setup;
         return root != 0;
     }
@@ -586,14 +547,37 @@ class Recorder {
         if (row.factor_slot == 0 || r == row.factor_of) return row.factor_slot != 0;
         return !(r & PARAMETER) && nodes[r].op == Op::eg && nodes[r].a == row.factor_of;
     }
+    // The second evaluation. Returns the branch that is not on the sign of what the factor multiplies, and one.
+    template <class F> std::size_t run_turned(const F &evaluate, const std::string &fen) {
+        std::size_t other = 0;
+        for (std::size_t i = branches.size(); i > 0; i--) other = is_strength(branches[i - 1].on) ? other : i;
+        first.assign(nodes.begin() + std::ptrdiff_t(permanent), nodes.end()), taken = branches;
+        run(evaluate, fen, true);
+        return other;
+    }
+    void record_turned(std::size_t other_sign, double view) {
+        turned_row.clear();
+        if (root != 0 && !only_factor_differs()) analyze(turned_row, view);
+        if (turned_row.entries != row.entries || turned_row.phase != row.phase || turned_row.offset != row.offset ||
+            turned_row.factor_slot != row.factor_slot)
+            refuse(taken[0].at, "a branch on the sign of a score changes more than a scale factor, which the schema cannot "
+                                "say: use max, min, relu or bounded");
+        if (other_sign && turned_row.factor[0] != row.factor[0])
+            refuse(taken[other_sign - 1].at, "a scale factor depends on the sign of another score than the one that it "
+                                             "multiplies");
+        row.factor[1] = turned_row.factor[0];
+        if (taken[0].positive == row.reversed) row.factor[0].swap(row.factor[1]);
+    }
     // The usual case, without another walk: the tape is the same, but for a constant factor.
     bool only_factor_differs() {
         if (nodes.size() - permanent != first.size()) return false;
         for (std::size_t i = 0; i < first.size(); i++) {
-            const Node &n = nodes[permanent + i];
-            if (!n.same(first[i]) || (n.c != first[i].c && permanent + i != row.factor_by)) return false;
+            const Node &n = nodes[permanent + i], &f = first[i];
+            if (n.op != f.op || n.a != f.a || n.b != f.b || n.site != f.site || n.ka != f.ka || n.kb != f.kb ||
+                n.d != f.d || (n.c != f.c && permanent + i != row.factor_by))
+                return false;
         }
-        const Node &k = nodes[row.factor_by];
+        const Node &k = nodes[row.factor_by & PARAMETER ? 0 : row.factor_by];
         if (k.op != Op::linear || k.a != 0 || k.b != 0 || row.factor_by < permanent) return false;
         turned_row = row, turned_row.factor[0].clear();
         put_constants(turned_row.factor[0], 0, slots[row.factor_slot - 1].sum, k.c, k.c, true);
@@ -603,20 +587,18 @@ class Recorder {
     // ---- from the tape to the schema's form
     void add(Ref r, double m, double e) {
         if ((m == 0 && e == 0) || r == 0) return;
-        if (r & PARAMETER) {
-            r &= ~PARAMETER;
-            if (!touched[r]) touched[r] = 1, touched_list.push_back(r);
-            shares[r][0] += m, shares[r][1] += e;
-        } else {
-            if (!pending[r]) pending[r] = 1, waiting++, node_shares[r] = {{0, 0}};
-            node_shares[r][0] += m, node_shares[r][1] += e;
-        }
+        const bool is_node = !(r & PARAMETER);
+        r &= ~PARAMETER;
+        Two &share = is_node ? node_shares[r] : shares[r];
+        if (is_node && !pending[r]) pending[r] = 1, waiting++, share = {};
+        if (!is_node && !touched[r]) touched[r] = 1, touched_list.push_back(r);
+        share[0] += m, share[1] += e;
     }
     // Walks from a node to the parameters, which are then in `found`. In a `sum`, m and e count the two values of a
     // pair toward one number; otherwise they are shares in the middlegame and in the endgame value of the score.
     void walk(Ref from, double m, double e, bool sum) {
         if (pending.size() < nodes.size()) pending.resize(nodes.size()), node_shares.resize(nodes.size());
-        constant[0] = constant[1] = 0;
+        constant = {};
         functions.clear(), stages.clear(), found.clear();
         add(from, m, e);
         for (Ref i = from; waiting != 0; i--)
@@ -624,35 +606,34 @@ class Recorder {
         std::sort(touched_list.begin(), touched_list.end());
         for (const Ref p : touched_list) {
             if (shares[p][0] != 0 || shares[p][1] != 0) found.push_back({p, shares[p][0], shares[p][1]});
-            shares[p] = {{0, 0}}, touched[p] = 0;
+            shares[p] = {}, touched[p] = 0;
         }
         touched_list.clear();
     }
     void visit(Ref i, double m, double e, bool sum) {
         const Node &n = nodes[i];
         if (n.op == Op::linear) {
-            if (sum) constant[0] += m * n.c + e * n.d;
-            else constant[0] += m * n.c, constant[1] += e * (n.is_pair ? n.d : n.c);
+            constant[0] += m * n.c + (sum ? e * n.d : 0), constant[1] += sum ? 0 : e * (n.is_pair ? n.d : n.c);
             add(n.a, n.ka * m, n.ka * e), add(n.b, n.kb * m, n.kb * e);
         } else if (n.op == Op::make) {
             add(n.a, m, 0), add(n.b, sum ? e : 0, sum ? 0 : e);
         } else if (n.op == Op::mg || n.op == Op::eg) {
-            if (!sum && (n.op == Op::mg ? e : m) != 0)
-                refuse(sites[n.site], "the value of one phase is used in the other" + std::string(SCHEMA));
-            add(n.a, n.op == Op::mg ? m : 0, n.op == Op::mg ? 0 : sum ? m : e);
+            const bool mg = n.op == Op::mg;
+            if (!sum && (mg ? e : m) != 0) refuse_by_schema(n.site, "the value of one phase is used in the other");
+            add(n.a, mg ? m : 0, mg ? 0 : sum ? m : e);
         } else if (n.op == Op::taper) {
             if (sum || m != e || (whole != 0 && whole != n.d) || (tapered && phase != n.c))
-                refuse(sites[n.site], "a second taper with another phase, or one within a verb" + std::string(SCHEMA));
+                refuse_by_schema(n.site, "a second taper with another phase, or one within a verb");
             if (!(n.c >= 0 && n.c <= n.d)) refuse(sites[n.site], "the phase is " + shown(n.c) + ", of " + shown(n.d));
             tapered = true, phase = n.c, whole = n.d;
             add(n.a, m, e);
         } else {
-            if (sum) refuse(sites[verb], "a function of a function" + std::string(SCHEMA));
+            if (sum) refuse_by_schema(verb_site, "a function of a function");
             (n.op < Op::bounded_mg ? functions : stages).push_back({i, m, e});
         }
     }
-    void put_constants(Entries &to, std::uint32_t base, Sum &sum, double m, double e, bool present) {
-        const auto put = [&](std::uint32_t which, double c) {
+    void put_constants(Entries &to, u32 base, Sum &sum, double m, double e, bool present) {
+        const auto put = [&](u32 which, double c) {
             if (c == 0) return;
             if (sum.members.size() < OWN) sum.members.resize(OWN);
             sum.members[which] = constants_used[which] = true, to.emplace_back(base + which, c);
@@ -662,35 +643,28 @@ class Recorder {
         else put(ONE_MG, m), put(ONE_EG, e);
     }
     // The sum that a verb takes. With `present`, it has entries even if it is 0.
-    void put_sum(Entries &to, Ref r, bool pair, bool present, std::uint32_t base, Sum &sum, std::uint32_t of) {
-        verb = of;
+    void put_sum(Entries &to, Ref r, bool pair, bool present, u32 base, Sum &sum, u32 of) {
+        verb_site = of;
         walk(r, 1, pair ? 1 : 0, !pair);
-        if (!functions.empty() || !stages.empty()) refuse(sites[verb], "a function of a function" + std::string(SCHEMA));
+        if (!functions.empty() || !stages.empty()) refuse_by_schema(of, "a function of a function");
         for (const Share &s : found) {
             Parameter &p = parameters[s.ref];
-            if (pair ? s.m != s.e : p.is_pair && s.m != 0 && s.e != 0)
-                refuse(sites[verb], "middlegame and endgame values are mixed in its sum" + std::string(SCHEMA));
-            if (!pair && p.is_pair) {
-                const char type = s.m != 0 ? 'm' : 'e';
-                if (sum.type != 'u' && sum.type != type)
-                    refuse(sites[verb], "middlegame and endgame values are mixed in its sum" + std::string(SCHEMA));
-                sum.type = type, p.used[type == 'e'] = true;
-            } else {
-                p.used[0] = p.used[1] = true;
-            }
+            const char type = pair || !p.is_pair ? sum.type : s.m != 0 ? 'm' : 'e';
+            if ((pair && s.m != s.e) || (!pair && p.is_pair && s.m != 0 && s.e != 0) || (sum.type != 'u' && sum.type != type))
+                refuse_by_schema(of, "middlegame and endgame values are mixed in its sum");
+            sum.type = type;
+            p.used[0] |= pair || !p.is_pair || type == 'm', p.used[1] |= pair || !p.is_pair || type == 'e';
             if (sum.members.size() <= s.ref + OWN) sum.members.resize(s.ref + OWN + 1);
             sum.members[s.ref + OWN] = true;
             to.emplace_back(base + OWN + s.ref, s.m != 0 ? s.m : s.e);
         }
         put_constants(to, base, sum, constant[0], pair ? constant[1] : constant[0], present);
     }
-    Slot &slot(Op kind, std::uint32_t site, std::uint32_t occurrence, const std::vector<Term> &terms,
-               const std::array<double, 3> &limits) {
+    Slot &slot(Op kind, u32 site, u32 occurrence, const std::vector<Term> &terms, const std::array<double, 3> &limits) {
         for (Slot &s : slots)
             if (s.kind == kind && s.site == site && s.occurrence == occurrence) {
                 if (s.terms == terms && s.limits == limits) return s;
-                refuse(sites[site], "this counts otherwise than in positions before (factor, sign, phase or limit)" +
-                                        std::string(SCHEMA));
+                refuse_by_schema(site, "this counts otherwise than in positions before (factor, sign, phase or limit)");
             }
         for (const Slot &s : slots)
             if (kind != Op::linear && (s.kind == kind || (kind >= Op::scale_eg && s.kind >= Op::scale_eg)))
@@ -700,15 +674,13 @@ class Recorder {
         ranges += !terms.empty() && terms[0].times != 0 ? 4 : 2;
         return slots.back();
     }
-    double in_score(const double (&c)[2]) const {
-        return tapered ? (c[0] * phase + c[1] * (whole - phase)) / whole : c[0];
-    }
+    double in_score(const Two &v) const { return tapered ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0]; }
 
     void analyze(Row &to, double view) {
         to.clear();
         tapered = false;
         bool staged = false;
-        for (Ref from = root;; staged = true) {
+        for (Ref from = root;; staged = true) { // what comes last is found first
             walk(from, view, view, false);
             if (stages.empty()) break;
             const Share s = stages[0];
@@ -716,17 +688,15 @@ class Recorder {
             if (stages.size() > 1 || !functions.empty() || !found.empty() || s.m != s.e || std::fabs(s.m) != 1)
                 refuse(sites[n.site], "tuned numbers are added after this, or it is multiplied; the schema applies it "
                                       "last, and only plain numbers may be added then");
+            const bool is_factor = n.op >= Op::scale_eg;
             to.offset += in_score(constant);
             from = n.a, view = s.m;
             Slot &f = slot(n.op, n.site, 0, {}, {{n.ka, n.c, n.d}});
-            if (n.op >= Op::scale_eg) {
-                to.factor_slot = std::size_t(&f - slots.data()) + 1;
-                to.reversed = view < 0, to.factor_of = n.a, to.factor_by = n.b, f.sides[1] = true;
-                put_sum(to.factor[0], n.b, false, true, 0, f.sum, n.site);
-            } else {
-                put_sum(to.entries, n.b, false, true, f.sum.range[0] * STRIDE + FIRST, f.sum, n.site);
-            }
-            f.sides[0] = true;
+            if (is_factor) to.factor_slot = std::size_t(&f - slots.data()) + 1, to.reversed = view < 0;
+            if (is_factor) to.factor_of = n.a, to.factor_by = n.b;
+            f.sides[0] = true, f.sides[1] = is_factor;
+            put_sum(is_factor ? to.factor[0] : to.entries, n.b, false, true,
+                    is_factor ? 0 : f.sum.range[0] * STRIDE + FIRST, f.sum, n.site);
         }
         if (tapered) to.phase = phase;
         Sum linear{{0, 0}};
@@ -734,39 +704,34 @@ class Recorder {
         else put_constants(to.entries, FIRST, linear, constant[0], constant[1], false);
         for (const Share &s : found) {
             Parameter &p = parameters[s.ref];
-            const bool both = std::fabs(s.m - s.e) <= 1e-12 * std::fabs(s.m);
-            const char kind = both ? 'b' : s.e == 0 ? 'm' : 'e';
+            const char kind = std::fabs(s.m - s.e) <= 1e-12 * std::fabs(s.m) ? 'b' : s.e == 0 ? 'm' : 'e';
             if ((kind == 'e' && s.m != 0) || (p.linear != 0 && p.linear != kind))
                 refuse(p.place, "this number counts differently in middlegame and endgame, or in both phases here and in "
-                                "one phase there" + std::string(SCHEMA));
+                                "one phase there, which the schema cannot say");
             p.linear = kind;
             to.entries.emplace_back(FIRST + OWN + s.ref, s.m != 0 ? s.m : s.e);
         }
         if (!functions.empty()) put_terms(to, std::vector<Share>(functions.rbegin(), functions.rend()));
     }
-    struct Instance { // the terms of one sum and side
-        Ref base, times;
-        bool black, pair;
-        std::vector<Term> terms;
-    };
-    void put_terms(Row &to, const std::vector<Share> &list) { // in the order of evaluation
+    bool is(Ref r, Op from, Op until) const { return !(r & PARAMETER) && nodes[r].op >= from && nodes[r].op <= until; }
+    struct Instance { Ref base, times; bool black, pair; std::vector<Term> terms; }; // the terms of one sum and side
+    void put_terms(Row &to, const std::vector<Share> &list) {                        // in the order of evaluation
         std::vector<Instance> instances;
-        const auto is = [this](Ref r, Op from, Op until) {
-            return !(r & PARAMETER) && nodes[r].op >= from && nodes[r].op <= until;
-        };
         for (const Share &s : list) {
             const Node &n = nodes[s.ref];
-            Instance own{n.a, 0, (s.m != 0 ? s.m : s.e) < 0, false, {}};
-            Term t;
-            t.site = n.site, t.scale[0] = own.black ? -s.m : s.m, t.scale[1] = own.black ? -s.e : s.e;
+            const double side = (s.m != 0 ? s.m : s.e) < 0 ? -1 : 1;
+            Instance own{n.a, 0, side < 0, false, {}};
             const Node *f = &n;
-            if (n.op >= Op::product) {
+            Term t;
+            t.site = n.site;
+            if (n.op >= Op::product) { // of a function or a sum, by a sum
                 Ref a = n.a, b = n.b;
                 if (n.op == Op::product && is(b, Op::relu, Op::table)) std::swap(a, b);
                 f = is(a, Op::relu, Op::table) ? &nodes[a] : nullptr;
                 t.times = n.op == Op::product ? 1 : 2, own.times = b, own.base = f ? f->a : a;
             }
-            if (f) t.op = f->op, t.over = f->c, t.divide = f->ka, t.one = f->kb, t.site = f->site;
+            if (f) t.op = f->op, t.site = f->site, t.k = {{f->c, f->ka, f->kb, 0, 0}};
+            t.k[3] = side * s.m, t.k[4] = side * s.e;
             if (is(own.base, Op::mg, Op::eg)) t.takes = nodes[own.base].op == Op::mg ? 'm' : 'e';
             Instance *with = nullptr; // functions of one sum, or of the two values of one pair, share an accumulator
             for (Instance &other : instances) {
@@ -778,12 +743,12 @@ class Recorder {
         }
         for (std::size_t i = 0; i < instances.size(); i++) {
             const Instance &own = instances[i];
-            std::uint32_t occurrence = 0;
-            bool present = false;
+            u32 occurrence = 0;
+            bool present = false; // needed where the function of 0 is not 0
             for (std::size_t j = 0; j < i; j++)
                 occurrence += instances[j].terms[0].site == own.terms[0].site && instances[j].black == own.black;
             for (const Term &t : own.terms) present |= t.op == Op::sigmoid || t.op == Op::table;
-            Slot &s = slot(Op::linear, own.terms[0].site, occurrence, own.terms, {{0, 0, 0}});
+            Slot &s = slot(Op::linear, own.terms[0].site, occurrence, own.terms, {});
             s.sides[own.black] = true;
             put_sum(to.entries, own.pair ? nodes[own.base].a : own.base, own.pair, present,
                     s.sum.range[own.black] * STRIDE + FIRST, s.sum, s.site);
@@ -792,32 +757,29 @@ class Recorder {
                         s.factor.range[own.black] * STRIDE + FIRST, s.factor, s.site);
         }
     }
-
-    static int value_of(const Sum &s) { return s.type == 'e'; } // which of its two values; either, if it has but one
+    // Which of the two values of a sum is used; of a sum that has but one, either.
+    static int value_of(const Sum &s) { return s.type == 'e'; }
     static int taken_by(const Slot &s, const Term &t) { return t.takes != 'u' ? t.takes == 'e' : value_of(s.sum); }
     static int multiplied_by(const Slot &s, const Term &t, int target) { return t.times == 2 ? target : value_of(s.factor); }
     // The schema's own arithmetic, from the record alone.
     double evaluate_row() const {
-        sums.assign(ranges, {{0, 0, 0}});
+        sums.assign(ranges, {});
         for (const auto &e : row.entries) {
             auto &sum = sums[e.first / STRIDE];
-            const std::uint32_t k = e.first % STRIDE - FIRST;
-            const double *v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value;
+            const u32 k = e.first % STRIDE - FIRST;
+            const double *v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value.data();
             const char phases = k < OWN || e.first >= STRIDE ? 'b' : parameters[k - OWN].linear;
-            if (phases != 'e') sum[0] += e.second * v[0];
-            if (phases != 'm') sum[1] += e.second * v[1];
-            sum[2] = 1;
+            sum[0] += phases == 'e' ? 0 : e.second * v[0], sum[1] += phases == 'm' ? 0 : e.second * v[1], sum[2] = 1;
         }
-        double score[2] = {sums[0][0], sums[0][1]};
+        Two score{{sums[0][0], sums[0][1]}};
         for (const Slot &s : slots)
             for (const Term &t : s.terms)
                 for (int side = 0; side < 2; side++) {
                     const auto &x = sums[s.sum.range[side]];
                     if (x[2] == 0 || (t.times != 0 && sums[s.factor.range[side]][2] == 0)) continue;
-                    const double f = apply(t.op, t.over, t.divide, t.one, t.site, x[taken_by(s, t)]);
+                    const double f = apply(t.op, t.k[0], t.k[1], t.k[2], t.site, x[taken_by(s, t)]) * (side ? -1 : 1);
                     for (int to = 0; to < 2; to++)
-                        score[to] += (side ? -f : f) * t.scale[to] *
-                                     (t.times ? sums[s.factor.range[side]][multiplied_by(s, t, to)] : 1);
+                        score[to] += f * t.k[3 + to] * (t.times ? sums[s.factor.range[side]][multiplied_by(s, t, to)] : 1);
                 }
         for (const Slot &s : slots)
             if ((s.kind == Op::bounded_mg || s.kind == Op::bounded_eg) && sums[s.sum.range[0]][2] != 0) {
@@ -830,22 +792,22 @@ class Recorder {
             return limited(sums[s->sum.range[strength < 0]][value_of(s->sum)], s->limits[1], s->limits[2]) / s->limits[0];
         };
         if (s && s->kind == Op::scale_eg) score[1] *= factor(score[1]);
-        const double total = tapered ? (score[0] * phase + score[1] * (whole - phase)) / whole : score[0];
+        const double total = in_score(score);
         return row.offset + total * (s && s->kind == Op::scale ? factor(total) : 1);
     }
+
+    // ---- text
     static std::string shown(double x) {
-        char text[32];
+        char text[32], *const end = text + sizeof text, *at = end;
         if (x == std::floor(x) && std::fabs(x) < 1e9) {
-            char *const end = text + sizeof text, *at = end;
-            auto n = std::uint32_t(std::fabs(x));
+            auto n = u32(std::fabs(x));
             do *--at = char('0' + n % 10);
             while ((n /= 10) != 0);
             if (x < 0) *--at = '-';
             return std::string(at, end);
         }
         std::snprintf(text, sizeof text, "%.12g", x);
-        for (char &c : text)
-            if (c == ',') c = '.'; // of a locale
+        for (char &c : text) c = c == ',' ? '.' : c; // of a locale
         return text;
     }
     static std::string quoted(const std::string &s) {
@@ -856,25 +818,23 @@ class Recorder {
     static void list(std::string &to, const std::string &item, const char *between = ", ") {
         to += (to.empty() ? "" : between) + item;
     }
-    const char *name(std::uint32_t i) const { return i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].name.c_str(); }
-    std::string parameter_json(std::uint32_t i) const {
-        std::string out = "    {\"name\": " + quoted(name(i)) + ", \"index\": " + shown(FIRST + i);
-        const double *v = CONSTANTS[i < OWN ? i : 0];
-        double prior[2] = {v[0], v[1]};
-        std::string phases = "both";
-        if (i < OWN) {
-            out += ", \"frozen\": true";
-        } else {
+    std::string name(u32 i) const { return quoted(i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].name); }
+    std::string parameter_json(u32 i) const {
+        std::string out = "    {\"name\": " + name(i) + ", \"index\": " + shown(FIRST + i), phases = "both";
+        Two prior{{CONSTANTS[i % OWN][0], CONSTANTS[i % OWN][1]}};
+        if (i < OWN) out += ", \"frozen\": true";
+        if (i >= OWN) {
             const Parameter &p = parameters[i - OWN];
-            bool has[2] = {p.used[0], p.used[1]};
+            bool has[2];
             for (int k = 0; k < 2; k++) {
                 const bool not_here = p.linear == "em"[k]; // counts only in the other phase of the linear part
-                if (not_here && has[k])
-                    refuse(p.place, "this number counts in one phase here and elsewhere in the other" + std::string(SCHEMA));
-                prior[k] = not_here ? 0 : p.value[k], has[k] |= p.linear != 0 && !not_here;
+                if (not_here && p.used[k])
+                    refuse(p.place, "this number counts in one phase here and elsewhere in the other, which the schema "
+                                    "cannot say");
+                prior[k] = not_here ? 0 : p.value[k], has[k] = p.used[k] || (p.linear != 0 && !not_here);
             }
-            phases = has[0] != has[1] ? (has[0] ? "mg" : "eg") : p.is_pair ? "both" : "untapered";
-            if (addresses) // the type of place.file is a path as the compiler got it
+            phases = has[0] != has[1] ? PHASES[has[1]] : p.is_pair ? "both" : "untapered";
+            if (addresses)
                 out += ", \"at\": " + quoted(std::string(p.place.file) + ":" + std::to_string(p.place.line_or_node) + ":" +
                                              std::to_string(p.place.column_or_generation));
         }
@@ -884,30 +844,31 @@ class Recorder {
     }
     std::string term_json(const Slot &s, const Term &t, int target, const std::string &factor) const {
         char scale[32]; // to the last bit
-        std::snprintf(scale, sizeof scale, "%.17g", t.scale[target] * (t.op == Op::sigmoid ? t.one : 1));
-        std::string out = "{\"op\": " + quoted(NAMES[int(t.op)]) + ", \"scale\": " + scale;
-        if (t.op == Op::sigmoid) out += ", \"divide\": " + shown(t.divide);
-        if (t.over != 0) out += ", \"over\": " + shown(t.over);
+        std::snprintf(scale, sizeof scale, "%.17g", t.k[3 + target] * (t.op == Op::sigmoid ? t.k[2] : 1));
+        std::string points, out = "{\"op\": " + quoted(NAMES[int(t.op)]) + ", \"scale\": " + scale;
+        if (t.op == Op::sigmoid) out += ", \"divide\": " + shown(t.k[1]);
         if (t.op == Op::table) {
-            std::string points;
-            for (const auto &k : knots[t.site]) list(points, "[" + shown(k[0]) + ", " + shown(k[1]) + "]");
+            for (const Two &k : knots[t.site]) list(points, "[" + shown(k[0]) + ", " + shown(k[1]) + "]");
             out += ", \"knots\": [" + points + "]";
+        } else if (t.k[0] != 0) {
+            out += ", \"over\": " + shown(t.k[0]);
         }
-        if (t.times != 0) out += ", \"times\": " + quoted(factor + "." + "me"[multiplied_by(s, t, target)] + "g");
-        return out + ", \"value\": \"" + "me"[taken_by(s, t)] + "g\"}";
+        if (t.times != 0) out += ", \"times\": " + quoted(factor + "." + PHASES[multiplied_by(s, t, target)]);
+        return out + ", \"value\": \"" + PHASES[taken_by(s, t)] + "\"}";
     }
     std::string accumulator_json(const Slot &s, const Sum &sum, const std::string &own, const std::string &factor) const {
         const auto index = [&sum](int side) { return std::to_string(sum.range[side] * STRIDE + FIRST); };
-        std::string out = "    {\"name\": " + quoted(own) + ", ", terms[2], members;
-        for (int to = 0; to < 2 && !factor.empty(); to++)
+        std::string out = "    {\"name\": " + quoted(own), members;
+        if (s.sides[0] && s.sides[1]) out += ", \"sides\": {\"white\": " + index(0) + ", \"black\": " + index(1) + "}";
+        else out += ", \"index\": " + index(s.sides[1]) + (s.sides[1] && !factor.empty() ? ", \"sign\": -1" : "");
+        for (int to = 0; to < (whole != 0 ? 2 : 1) && !factor.empty(); to++) {
+            std::string terms;
             for (const Term &t : s.terms)
-                if (t.scale[to] != 0 && (to == 0 || whole != 0)) list(terms[to], term_json(s, t, to, factor));
-        if (s.sides[0] && s.sides[1]) out += "\"sides\": {\"white\": " + index(0) + ", \"black\": " + index(1) + "}";
-        else out += "\"index\": " + index(s.sides[1]) + (s.sides[1] && !factor.empty() ? ", \"sign\": -1" : "");
-        for (int to = 0; to < 2; to++)
-            if (!terms[to].empty()) out += std::string(", \"") + "me"[to] + "g\": [" + terms[to] + "]";
-        for (std::uint32_t i = 0; i < sum.members.size(); i++)
-            if (sum.members[i]) list(members, "{\"use\": " + quoted(name(i)) + ", \"at\": " + shown(i) + "}");
+                if (t.k[3 + to] != 0) list(terms, term_json(s, t, to, factor));
+            if (!terms.empty()) out += std::string(", \"") + PHASES[to] + "\": [" + terms + "]";
+        }
+        for (u32 i = 0; i < sum.members.size(); i++)
+            if (sum.members[i]) list(members, "{\"use\": " + name(i) + ", \"at\": " + shown(i) + "}");
         return out + ", \"parameters\": [" + members + "]}";
     }
 
@@ -915,25 +876,24 @@ class Recorder {
     bool write_schema(const char *path) const {
         std::string numbers, accumulators, adjust, factor;
         std::size_t count = 1;
-        for (std::uint32_t i = 0; i < OWN + parameters.size(); i++)
+        for (u32 i = 0; i < OWN + parameters.size(); i++)
             if (i >= OWN || constants_used[i]) list(numbers, parameter_json(i), ",\n");
         for (const Slot &s : slots) {
-            const std::string own = std::string(s.terms.empty() ? NAMES[int(s.kind)] : NAMES[int(s.terms[0].op)]) + "_" +
-                                    base_name(sites[s.site].file_name()) + "_" + std::to_string(sites[s.site].line()) + "_" +
-                                    std::to_string(sites[s.site].column()) + "_" + std::to_string(s.occurrence + 1);
-            const std::string by = quoted(own + "." + "me"[value_of(s.sum)] + "g");
             const bool product = !s.terms.empty() && s.terms[0].times != 0;
+            std::string own = NAMES[int(s.terms.empty() ? s.kind : s.terms[0].op)];
+            own += "_" + base_name(sites[s.site].file_name()) + "_" + std::to_string(sites[s.site].line()) + "_" +
+                   std::to_string(sites[s.site].column()) + "_" + std::to_string(s.occurrence + 1);
+            const std::string by = "\"by\": " + quoted(own + "." + PHASES[value_of(s.sum)]);
             list(accumulators, accumulator_json(s, s.sum, own, own + "_factor"), ",\n");
             if (product) list(accumulators, accumulator_json(s, s.factor, own + "_factor", ""), ",\n");
             count += (s.sides[0] && s.sides[1] ? 2 : 1) * (product ? 2 : 1);
             if (s.kind >= Op::scale_eg)
-                factor = std::string("{\"target\": ") + (s.kind == Op::scale ? "\"score\"" : "\"eg\"") + ", \"by\": " + by +
+                factor = std::string("{\"target\": ") + (s.kind == Op::scale ? "\"score\"" : "\"eg\"") + ", " + by +
                          ", \"min\": " + shown(s.limits[1]) + (s.limits[2] < 1e9 ? ", \"max\": " + shown(s.limits[2]) : "") +
                          ", \"one\": " + shown(s.limits[0]) + "}";
             else if (s.kind >= Op::bounded_mg)
-                list(adjust, std::string("{\"target\": ") + (s.kind == Op::bounded_mg ? "\"mg\"" : "\"eg\"") +
-                                 ", \"op\": \"bounded\", \"by\": " + by +
-                                 (s.limits[0] != 0 ? ", \"at_most\": " + shown(s.limits[1]) : "") + "}");
+                list(adjust, std::string("{\"target\": \"") + PHASES[s.kind == Op::bounded_eg] + "\", \"op\": \"bounded\", " +
+                                 by + (s.limits[0] != 0 ? ", \"at_most\": " + shown(s.limits[1]) : "") + "}");
         }
         if (count > 24) refuse(sites[slots.back().site], "the verbs need " + shown(double(count)) + " sums: a schema has 24");
         std::ofstream file(path);
@@ -951,30 +911,23 @@ class Recorder {
     }
 };
 
-inline Recorder &recorder() { return Recorder::get(); }
-inline Node node(Op op, Site at, double c = 0, double d = 0, double ka = 0, double kb = 0) {
-    Node n;
-    n.op = op, n.c = c, n.d = d, n.ka = ka, n.kb = kb, n.site = recorder().site(at);
-    return n;
-}
+inline Recorder &recorder() { static Recorder one; return one; }
 template <class T, class Arg> T linear(const T &a, double ka, const Arg &b, double kb) {
     return recorder().linear(a, ka, b.v, kb, b.at);
 }
-template <class N> Value number_first(N a, double kb, const ValueArg &b) { return recorder().linear(Value(a), 1, b.v, kb, b.at); }
+template <class N> Value number_first(N a, double kb, const ValueArg &b) { return linear(Value(a), 1, b, kb); }
 template <class N> Pair number_first(N, double, const PairArg &b) { return added<N>() ? b.v : b.v; }
 template <class T> T multiple(const T &a, double k, Site at) { return recorder().linear(a, k, T(), 0, at); }
 template <class T> T negative(const T &a) { return multiple(a, -1, recorder().last); }
 template <class T> T divided(const T &a, const Number &b) { return multiple(a, 1 / b.x, b.at); }
 inline Pair times(const Pair &a, const ValueArg &b) {
     if (b.v.handle.is_constant()) return multiple(a, b.v.v, b.at);
-    const Operand x = recorder().operand(b.v, b.at);
-    return recorder().pair(node(Op::product_pair, b.at), x, recorder().operand(a, b.at));
+    return recorder().verb<Pair>(Op::product_pair, b.at, b.v, a);
 }
 inline Value times(const Value &a, const ValueArg &b) {
     if (b.v.handle.is_constant()) return multiple(a, b.v.v, b.at);
     if (a.handle.is_constant()) return multiple(b.v, a.v, b.at);
-    const Operand x = recorder().operand(a, b.at);
-    return recorder().value(node(Op::product, b.at), x, recorder().operand(b.v, b.at));
+    return recorder().verb<Value>(Op::product, b.at, a, b.v);
 }
 inline Pair times(const PairArg &a, const Value &k) { return times(a.v, ValueArg(k, a.at)); }
 inline Value times(const ValueArg &a, double k) { return multiple(a.v, k, a.at); }
@@ -988,27 +941,22 @@ inline bool above(const Value &a, const Number &b, bool or_equal) {
 template <class Arg> bool above(const Arg &a, double b, bool or_equal) { return above(a.v, Number(b, a.at), or_equal); }
 
 // ---- verbs
-inline Value function(Op op, const Value &x, Site at, double over = 0, double divide = 1, double one = 1) {
-    return recorder().function(node(op, at, over, 0, divide, one), x, at);
+inline Value mg(const Pair &p, GPUTEXEL_AT) { return recorder().verb<Value>(Op::mg, at, p, nullptr); }
+inline Value eg(const Pair &p, GPUTEXEL_AT) { return recorder().verb<Value>(Op::eg, at, p, nullptr); }
+inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::make, at, m, e); }
+inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) {
+    return recorder().verb<Value>(Op::relu, at, x, nullptr, over, 0, 1, 1);
 }
-inline Value of_pair(const Node &n, const Pair &p, Site at) { return recorder().value(n, recorder().operand(p, at), {}); }
-inline Pair with(const Node &n, const Pair &p, const Value &by, Site at) {
-    const Operand x = recorder().operand(p, at);
-    return recorder().pair(n, x, recorder().operand(by, at));
+inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) {
+    return recorder().verb<Value>(Op::relu2, at, x, nullptr, over, 0, 1, 1);
 }
-inline Value mg(const Pair &p, GPUTEXEL_AT) { return of_pair(node(Op::mg, at), p, at); }
-inline Value eg(const Pair &p, GPUTEXEL_AT) { return of_pair(node(Op::eg, at), p, at); }
-inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) {
-    const Operand x = recorder().operand(m, at);
-    return recorder().pair(node(Op::make, at), x, recorder().operand(e, at));
+inline Value square(const Value &x, GPUTEXEL_AT) { return recorder().verb<Value>(Op::square, at, x, nullptr, 0, 0, 1, 1); }
+inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) {
+    return recorder().verb<Value>(Op::sigmoid, at, x, nullptr, 0, 0, divide, one);
 }
-inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) { return function(Op::relu, x, at, over); }
-inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) { return function(Op::relu2, x, at, over); }
-inline Value square(const Value &x, GPUTEXEL_AT) { return function(Op::square, x, at); }
-inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) { return function(Op::sigmoid, x, at, 0, divide, one); }
 template <std::size_t N> Value table(const Value &x, const int (&knots)[N][2], GPUTEXEL_AT) {
-    recorder().set_table(recorder().site(at), knots, N);
-    return function(Op::table, x, at);
+    recorder().set_table(at, knots, N);
+    return recorder().verb<Value>(Op::table, at, x, nullptr, 0, 0, 1, 1);
 }
 inline Value clamp(const Value &x, int low, int high, GPUTEXEL_AT) {
     const int ends[2][2] = {{low, low}, {high, high}};
@@ -1023,26 +971,25 @@ inline Value min(const Value &a, const Value &b, GPUTEXEL_AT) {
 inline Pair share(const Pair &p, const Value &k, int one, GPUTEXEL_AT) {
     return multiple(times(p, ValueArg(k, at)), 1.0 / one, at);
 }
-inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) { return with(node(Op::bounded_mg, at), p, c, at); }
-inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) { return with(node(Op::bounded_eg, at), p, c, at); }
+inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::bounded_mg, at, p, c); }
+inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::bounded_eg, at, p, c); }
 inline Pair bounded_mg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return with(node(Op::bounded_mg, at, at_most, 0, 1), p, c, at);
+    return recorder().verb<Pair>(Op::bounded_mg, at, p, c, at_most, 0, 1);
 }
 inline Pair bounded_eg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return with(node(Op::bounded_eg, at, at_most, 0, 1), p, c, at);
+    return recorder().verb<Pair>(Op::bounded_eg, at, p, c, at_most, 0, 1);
 }
 inline Pair bounded(const Pair &p, const Pair &c, GPUTEXEL_AT) {
     return bounded_mg(bounded_eg(p, eg(c, at), at), mg(c, at), at);
 }
 inline Pair scale_eg(const Pair &p, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    return with(node(Op::scale_eg, at, low, high, one), p, k, at);
+    return recorder().verb<Pair>(Op::scale_eg, at, p, k, low, high, one);
 }
 inline Value scale(const Value &x, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    const Operand a = recorder().operand(x, at);
-    return recorder().value(node(Op::scale, at, low, high, one), a, recorder().operand(k, at));
+    return recorder().verb<Value>(Op::scale, at, x, k, low, high, one);
 }
 inline Value taper(const Pair &p, int phase, int whole, GPUTEXEL_AT) {
-    return of_pair(node(Op::taper, at, phase, whole), p, at);
+    return recorder().verb<Value>(Op::taper, at, p, nullptr, phase, whole);
 }
 inline Value taper(const Pair &p, int phase, int whole, const Value &k, int one, GPUTEXEL_AT) {
     return taper(scale_eg(p, k, one, 0, 1 << 30, at), phase, whole, at);
