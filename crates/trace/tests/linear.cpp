@@ -29,9 +29,12 @@ static Value evaluate(const std::string &fen) { // from the view of the side to 
     return (b.black_to_move ? -value : value) + TEMPO;
 }
 
-#ifdef GPUTEXEL
+#if defined(GPUTEXEL) && !defined(PLAY)
 int main(int argc, char **argv) { return trace(argc, argv, evaluate, View::side_to_move); }
 #else
 #include "plain.hpp"
-int main() { return plain(evaluate, true); }
+int main(int argc, char **argv) {
+    play(argc, argv);
+    return plain(evaluate, true);
+}
 #endif

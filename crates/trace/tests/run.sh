@@ -27,6 +27,19 @@ for standard in ${STANDARDS:-17 20}; do
         echo "$case: $(grep '^evaluation' "$out/check.txt"); $(cat "$out/mean.txt")"
     done
 
+    # The recording build plays, too, with other values, and shows leaves.
+    ${CXX:-g++} -std=c++"$standard" $flags -DGPUTEXEL -DPLAY linear.cpp -o "$out/player" || fail "C++$standard player: build"
+    ${CXX:-g++} -std=c++"$standard" $flags -DGPUTEXEL linear.cpp -o "$out/recording" || fail "C++$standard recording: build"
+    "$out/recording" --schema "$out/schema.json" <"$out/q.fens" >/dev/null
+    sed -n 's/.*"name": "\(tables[^"]*\)".*"prior": \[\([^,]*\), \([^]]*\)\].*/\2 \3 \1/p' "$out/schema.json" |
+        awk '{print 2 * $1, 2 * $2, $3}' >"$out/values.txt"
+    "$out/player" <"$out/q.fens" >"$out/one.txt"
+    "$out/player" --values "$out/values.txt" <"$out/q.fens" >"$out/two.txt"
+    "$out/recording" --values "$out/values.txt" <"$out/q.fens" | sed 's/.* 2:\([^ ]*\) .*/\1/' | paste - "$out/one.txt" "$out/two.txt" |
+        awk '{d = $1 - $3; s += d * d; d = $3 - $2; t += d * d} END {exit !(s < NR && t > 1000 * NR)}' || fail "C++$standard values"
+    leaves=$(GPUTEXEL_LEAVES=8 "$out/player" <"$out/q.fens" | grep -c '^info string leaf [^ ]* [wb] ')
+    [ "$leaves" -gt 4000 ] && [ "$leaves" -lt 8000 ] || fail "C++$standard leaves: $leaves"
+
     for source in compile_fail/*.c* run_fail/*.cpp; do
         expected=$(sed -n '1s,// expect: ,,p' "$source") line=$(grep -n '// here$' "$source" | cut -d: -f1)
         case $source in
