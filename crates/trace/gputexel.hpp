@@ -340,10 +340,12 @@ class Recorder {
         else return {n.x, h};
     }
     Pair linear(const Pair &a, double ka, const Pair &b, double kb, Site at) {
-        Node n;
-        n.ka = ka, n.kb = kb;
-        const Operand x = operand(a, at); // before b: the order of first use is that of the indices
-        return make<Pair>(n, x, operand(b, at));
+        const Operand x = operand(a, at), y = operand(b, at); // the order of first use is that of the indices
+        const double m = ka * x.x + kb * y.x, e = ka * x.y + kb * y.y;
+        if (mode == Mode::playing) return {m, e, {}};
+        Node &n = grow(); // in place, because most of a tape is this
+        n.is_pair = true, n.a = x.ref, n.b = y.ref, n.ka = ka, n.kb = kb, n.x = m, n.y = e;
+        return {m, e, {nullptr, top(), current}};
     }
     Value linear(const Value &a, double ka, const Value &b, double kb, Site at) {
         const bool ca = a.handle.is_constant(), cb = b.handle.is_constant();
@@ -495,10 +497,13 @@ class Recorder {
         n.a = a.ref, n.b = b.ref;
         compute(n, a, b);
         if (mode == Mode::playing) return false;
+        grow() = n;
+        return true;
+    }
+    Node &grow() {
         if (mode == Mode::setup && nodes.size() > 1000000)
             refuse(last, "a million sums outside of recorded positions: begin main with gputexel::play(argc, argv)");
-        nodes.push_back(n);
-        return true;
+        return nodes.emplace_back();
     }
     double apply(Op op, double over, double divide, double one, u32 of, double x) const {
         if (op == Op::relu) return x > over && x > 0 ? x : 0;
