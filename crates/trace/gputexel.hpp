@@ -247,17 +247,17 @@ struct Number {
 
 enum class Op : std::uint8_t { linear, make, mg, eg, relu, relu2, square, sigmoid, table, product, product_pair,
                                bounded_mg, bounded_eg, scale_eg, scale, taper };
-constexpr const char *NAMES[] = {"identity", "", "", "", "relu", "relu2", "square", "sigmoid", "table", "product",
+inline constexpr const char *NAMES[] = {"identity", "", "", "", "relu", "relu2", "square", "sigmoid", "table", "product",
                                  "product", "bounded_mg", "bounded_eg", "scale_eg", "scale"};
-constexpr const char *PHASES[] = {"mg", "eg"};
+inline constexpr const char *PHASES[] = {"mg", "eg"};
 using u32 = std::uint32_t;
 using Ref = u32; // a node, or with this bit a parameter
 constexpr Ref PARAMETER = 0x80000000u;
 // Indices of the trace: constants from 12, parameters from 16; each further sum has a range of its own.
 constexpr u32 FIRST = 12, OWN = 4, STRIDE = 20000;
 enum Constant : u32 { ONE, MINUS_ONE, ONE_MG, ONE_EG };
-constexpr double CONSTANTS[OWN][2] = {{1, 1}, {-1, -1}, {1, 0}, {0, 1}};
-constexpr const char *CONSTANT_NAMES[OWN] = {"one", "minus_one", "one_mg", "one_eg"};
+inline constexpr double CONSTANTS[OWN][2] = {{1, 1}, {-1, -1}, {1, 0}, {0, 1}};
+inline constexpr const char *CONSTANT_NAMES[OWN] = {"one", "minus_one", "one_mg", "one_eg"};
 using Two = std::array<double, 2>;
 using Knots = std::vector<Two>;
 using Entries = std::vector<std::pair<u32, double>>;
@@ -946,22 +946,19 @@ inline bool above(const Value &a, const Number &b, bool or_equal) {
 template <class Arg> bool above(const Arg &a, double b, bool or_equal) { return above(a.v, Number(b, a.at), or_equal); }
 
 // ---- verbs
-inline Value mg(const Pair &p, GPUTEXEL_AT) { return recorder().verb<Value>(Op::mg, at, p, nullptr); }
-inline Value eg(const Pair &p, GPUTEXEL_AT) { return recorder().verb<Value>(Op::eg, at, p, nullptr); }
-inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::make, at, m, e); }
-inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) {
-    return recorder().verb<Value>(Op::relu, at, x, nullptr, over, 0, 1, 1);
-}
-inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) {
-    return recorder().verb<Value>(Op::relu2, at, x, nullptr, over, 0, 1, 1);
-}
-inline Value square(const Value &x, GPUTEXEL_AT) { return recorder().verb<Value>(Op::square, at, x, nullptr, 0, 0, 1, 1); }
+template <class T, class... A> T verb(const A &...a) { return recorder().template verb<T>(a...); }
+inline Value mg(const Pair &p, GPUTEXEL_AT) { return verb<Value>(Op::mg, at, p, nullptr); }
+inline Value eg(const Pair &p, GPUTEXEL_AT) { return verb<Value>(Op::eg, at, p, nullptr); }
+inline Pair pair(const Value &m, const Value &e, GPUTEXEL_AT) { return verb<Pair>(Op::make, at, m, e); }
+inline Value relu(const Value &x, int over = 0, GPUTEXEL_AT) { return verb<Value>(Op::relu, at, x, nullptr, over); }
+inline Value relu2(const Value &x, int over = 0, GPUTEXEL_AT) { return verb<Value>(Op::relu2, at, x, nullptr, over); }
+inline Value square(const Value &x, GPUTEXEL_AT) { return verb<Value>(Op::square, at, x, nullptr); }
 inline Value sigmoid(const Value &x, int divide, int one, GPUTEXEL_AT) {
-    return recorder().verb<Value>(Op::sigmoid, at, x, nullptr, 0, 0, divide, one);
+    return verb<Value>(Op::sigmoid, at, x, nullptr, 0, 0, divide, one);
 }
 template <std::size_t N> Value table(const Value &x, const int (&knots)[N][2], GPUTEXEL_AT) {
     recorder().set_table(at, knots, N);
-    return recorder().verb<Value>(Op::table, at, x, nullptr, 0, 0, 1, 1);
+    return verb<Value>(Op::table, at, x, nullptr);
 }
 inline Value clamp(const Value &x, int low, int high, GPUTEXEL_AT) {
     const int ends[2][2] = {{low, low}, {high, high}};
@@ -976,25 +973,25 @@ inline Value min(const Value &a, const Value &b, GPUTEXEL_AT) {
 inline Pair share(const Pair &p, const Value &k, int one, GPUTEXEL_AT) {
     return multiple(times(p, ValueArg(k, at)), 1.0 / one, at);
 }
-inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::bounded_mg, at, p, c); }
-inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) { return recorder().verb<Pair>(Op::bounded_eg, at, p, c); }
+inline Pair bounded_mg(const Pair &p, const Value &c, GPUTEXEL_AT) { return verb<Pair>(Op::bounded_mg, at, p, c); }
+inline Pair bounded_eg(const Pair &p, const Value &c, GPUTEXEL_AT) { return verb<Pair>(Op::bounded_eg, at, p, c); }
 inline Pair bounded_mg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return recorder().verb<Pair>(Op::bounded_mg, at, p, c, at_most, 0, 1);
+    return verb<Pair>(Op::bounded_mg, at, p, c, at_most, 0, 1);
 }
 inline Pair bounded_eg(const Pair &p, const Value &c, int at_most, GPUTEXEL_AT) {
-    return recorder().verb<Pair>(Op::bounded_eg, at, p, c, at_most, 0, 1);
+    return verb<Pair>(Op::bounded_eg, at, p, c, at_most, 0, 1);
 }
 inline Pair bounded(const Pair &p, const Pair &c, GPUTEXEL_AT) {
     return bounded_mg(bounded_eg(p, eg(c, at), at), mg(c, at), at);
 }
 inline Pair scale_eg(const Pair &p, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    return recorder().verb<Pair>(Op::scale_eg, at, p, k, low, high, one);
+    return verb<Pair>(Op::scale_eg, at, p, k, low, high, one);
 }
 inline Value scale(const Value &x, const Value &k, int one, int low = 0, int high = 1 << 30, GPUTEXEL_AT) {
-    return recorder().verb<Value>(Op::scale, at, x, k, low, high, one);
+    return verb<Value>(Op::scale, at, x, k, low, high, one);
 }
 inline Value taper(const Pair &p, int phase, int whole, GPUTEXEL_AT) {
-    return recorder().verb<Value>(Op::taper, at, p, nullptr, phase, whole);
+    return verb<Value>(Op::taper, at, p, nullptr, phase, whole);
 }
 inline Value taper(const Pair &p, int phase, int whole, const Value &k, int one, GPUTEXEL_AT) {
     return taper(scale_eg(p, k, one, 0, 1 << 30, at), phase, whole, at);
