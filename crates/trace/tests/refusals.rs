@@ -68,12 +68,9 @@ fn comparisons_with_other_numbers_than_0() {
 #[test]
 fn branches_that_change_more_than_a_factor() {
     refuses("branch", "a branch on the sign of a score changes more than a scale factor", |f| {
-        let mut score = PAWN * f.pawns + MOVE * f.side;
-        if eg(score) > 0 {
-            // branch
-            score += MOVE;
-        }
-        taper(score, f.phase, 24)
+        let score = PAWN * f.pawns + MOVE * f.side;
+        let better = eg(score) > 0; // branch
+        taper(if better { score + MOVE } else { score }, f.phase, 24)
     });
     refuses("other sign", "a scale factor depends on the sign of another score", |f| {
         let factor = if mg(MOVE * f.side) > 0 { 64 } else { 128 }; // other sign

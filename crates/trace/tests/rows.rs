@@ -126,7 +126,7 @@ fn larger_evaluations_are_recorded() {
 fn bounds_and_factors_come_last() {
     let (done, rows, schema) = traced(&[], endgames::<0>);
     assert_eq!(done, Ok(()));
-    assert!(schema.contains("\"adjust\": [{\"target\": \"eg\", \"op\": \"bounded\""), "{schema}");
+    assert!(schema.contains("{\"target\": \"eg\", \"op\": \"bounded\""), "{schema}");
     assert!(schema.contains("\"factor\": {\"target\": \"eg\""), "{schema}");
     assert_eq!(entries(&rows[1])[&3], -10.0);
     for (done, _, schema) in [traced(&[], endgames::<1>), traced(&[], endgames::<2>)] {

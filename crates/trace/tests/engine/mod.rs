@@ -90,7 +90,7 @@ const fn mirrored(tables: [[Pair; 64]; 6]) -> [[Pair; 64]; 6] {
     let mut out = tables;
     let mut i = 0;
     while i < 6 * 64 {
-        out[i / 64][i % 64] = tables[i / 64][i % 64 ^ 56];
+        out[i / 64][i % 64] = tables[i / 64][(i % 64) ^ 56];
         i += 1;
     }
     out
@@ -98,7 +98,7 @@ const fn mirrored(tables: [[Pair; 64]; 6]) -> [[Pair; 64]; 6] {
 static SQUARES: [[[Pair; 64]; 6]; 2] = [PSQT, mirrored(PSQT)];
 const OWN: [i32; 2] = [1, -1];
 
-/// Piece-square tables, mobility, a pair of bishops, the move.
+// Piece-square tables, mobility, a pair of bishops, the move.
 pub const BISHOP_PAIR: Pair = S(33, 60);
 pub const TEMPO: Value = V(18);
 pub fn linear(b: &Board) -> Value {
@@ -122,7 +122,7 @@ fn mobility(b: &Board) -> Pair {
     score
 }
 
-/// King attacks: a quadratic danger in both phases, a sum that is a pair, a product, and a sigmoid times a pair.
+// King attacks: a quadratic danger in both phases, a sum that is a pair, a product, and a sigmoid times a pair.
 const ATTACK: [Value; 4] = [V(36), V(22), V(23), V(78)];
 const MODIFIER: [Value; 5] = [V(20), V(63), V(126), V(96), V(124)];
 const DANGER_BASE: Value = V(-30);
@@ -134,12 +134,12 @@ const CENTRE: Value = V(6);
 pub fn kings(b: &Board) -> Value {
     let mut score = b.pieces().map(|(square, side, p)| OWN[side] * SQUARES[side][p][square]).sum::<Pair>();
     score += mobility(b);
-    for side in 0..2 {
+    for (side, own) in OWN.into_iter().enumerate() {
         let (mut danger, mut power, mut safety) = (DANGER_BASE, Value::default(), SAFETY_BASE);
         let (mut attackers, mut hits, mut centre) = (0, 0, 0);
-        for (square, own, p) in b.pieces().filter(|p| p.2 != PAWN && p.2 != KING) {
+        for (square, of, p) in b.pieces().filter(|p| p.2 != PAWN && p.2 != KING) {
             let mut attacks = 0;
-            if own == side {
+            if of == side {
                 b.attacks(square, p, |to| {
                     attacks += i32::from(b.near_king(to, 1 - side));
                     centre += i32::from([27, 28, 35, 36].contains(&to));
@@ -153,7 +153,6 @@ pub fn kings(b: &Board) -> Value {
             }
         }
         // One number for both phases (Stockfish, Berserk): squared in the middlegame.
-        let own = OWN[side];
         score += own * pair(relu2(danger) / 1024, relu(danger) / 32);
         if attackers >= 2 {
             // A pair (Ethereal).
@@ -167,7 +166,7 @@ pub fn kings(b: &Board) -> Value {
     taper(score, b.phase, 24)
 }
 
-/// What comes last: a bounded complexity of the endgame value, and a scale factor that depends on the stronger side.
+// What comes last: a bounded complexity of the endgame value, and a scale factor that depends on the stronger side.
 const COMPLEXITY: [Value; 3] = [V(8), V(30), V(-90)];
 const INITIATIVE: Pair = S(-5, -7);
 const SCALE: [Value; 2] = [V(90), V(6)];

@@ -1,11 +1,14 @@
 //! Traces of positions, values, and leaves of the search.
 
-use crate::record::{PLAYING, Refusal, TAPE, Value, Values};
+use super::{PLAYING, TAPE, Value, Values, rows};
 use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, exit};
 use std::sync::{Mutex, OnceLock};
+
+/// What a refusal unwinds with.
+pub(super) struct Refusal(pub String);
 
 /// What an evaluation of a FEN returns: a value, or why the position is skipped.
 pub trait Outcome {
@@ -61,7 +64,7 @@ pub fn trace_from<R: Outcome>(
                 continue;
             };
             let mut row = format!("{} qid:{}", words[1], words[0]);
-            match crate::rows::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
+            match rows::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
                 Ok(true) => writeln!(output, "{row} # {fen}")?,
                 Ok(false) => writeln!(output, "# skipped: no tuned number counts here")?,
                 Err(why) => writeln!(output, "# skipped: {}", why.replace(['\n', '\r'], " "))?,
