@@ -105,6 +105,13 @@ pub(super) fn record(
     Ok(true)
 }
 
+fn digits(out: &mut String, n: usize) {
+    if n > 9 {
+        digits(out, n / 10);
+    }
+    out.push(char::from(b'0' + (n % 10) as u8));
+}
+
 impl Tape {
     fn refuse_by_schema(&self, site: u32, what: &str) -> ! {
         refuse(self.sites[site as usize], &format!("{what}, which the schema cannot say"))
@@ -121,8 +128,16 @@ impl Tape {
         self.rows.has_offset |= row.offset != 0.;
         let columns = [(1, self.rows.phase.unwrap_or(0.)), (2, eval), (3, row.offset)];
         for (i, x) in columns.into_iter().filter(|c| c.0 == 2 || c.1 != 0.).chain(row.entries) {
-            let whole = x as i64;
-            _ = if x == whole as f64 { write!(out, " {i}:{whole}") } else { write!(out, " {i}:{x}") };
+            out.push(' ');
+            digits(out, i);
+            out.push(':');
+            let whole = x.abs() as usize;
+            if whole as f64 == x.abs() {
+                out.push_str(if x < 0. { "-" } else { "" });
+                digits(out, whole);
+            } else {
+                _ = write!(out, "{x}");
+            }
         }
     }
 
