@@ -7,6 +7,14 @@ pub type Value = i32;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair(pub(crate) i32, pub(crate) i32);
 
+impl Pair {
+    /// The pair with the opposite sign, in constants, too.
+    #[inline]
+    pub const fn negated(self) -> Self {
+        Self(-self.0, -self.1)
+    }
+}
+
 /// A pair of numbers to tune.
 #[allow(non_snake_case)]
 #[inline]

@@ -28,7 +28,13 @@ enum Handle {
 pub(crate) struct Score {
     v: Two,
     pair: bool,
+    negative: bool, // what the handle stands for is negated
     handle: Handle,
+}
+impl Score {
+    const fn new(v: Two, pair: bool, handle: Handle) -> Self {
+        Self { v, pair, negative: false, handle }
+    }
 }
 
 /// A middlegame and an endgame value.
@@ -43,14 +49,24 @@ pub struct Value(Score);
 #[allow(non_snake_case)]
 #[track_caller]
 pub const fn S(mg: i32, eg: i32) -> Pair {
-    Pair(Score { v: [mg as f64, eg as f64], pair: true, handle: Handle::Literal(Location::caller()) })
+    Pair(Score::new([mg as f64, eg as f64], true, Handle::Literal(Location::caller())))
 }
 
 /// A number to tune.
 #[allow(non_snake_case)]
 #[track_caller]
 pub const fn V(x: i32) -> Value {
-    Value(Score { v: [x as f64; 2], pair: false, handle: Handle::Literal(Location::caller()) })
+    Value(Score::new([x as f64; 2], false, Handle::Literal(Location::caller())))
+}
+
+impl Pair {
+    /// The pair with the opposite sign, in constants, too.
+    pub const fn negated(self) -> Self {
+        match self.0.handle {
+            Handle::Constant => Self(Score { v: [-self.0.v[0], -self.0.v[1]], ..self.0 }),
+            _ => Self(Score { negative: !self.0.negative, ..self.0 }),
+        }
+    }
 }
 
 macro_rules! conversions {
@@ -67,7 +83,7 @@ conversions! {
     Score => Value: |s| Value(Score { pair: false, ..s });
     Pair => Score: |p: Pair| p.0;
     Value => Score: |v: Value| v.0;
-    i32 => Score: |x| Score { v: [f64::from(x); 2], ..Score::default() };
+    i32 => Score: |x| Score::new([f64::from(x); 2], false, Handle::Constant);
     i32 => Value: |x: i32| Value(x.into());
 }
 operators! {
@@ -209,7 +225,7 @@ fn record(op: Op, a: Score, b: Score, k: [f64; 3], at: Site) -> Score {
         let site = if op == Op::Linear { 0 } else { t.site(at) };
         let v = t.compute(op, &k, site, a.1, b.1);
         if (a.0, b.0) == (0, 0) {
-            return Score { v, ..Score::default() };
+            return Score::new(v, false, Handle::Constant);
         }
         for (node, v) in [&mut a, &mut b] {
             if *node == 0 && *v != [0.; 2] {
@@ -223,7 +239,7 @@ fn record(op: Op, a: Score, b: Score, k: [f64; 3], at: Site) -> Score {
             );
         }
         let node = t.push(Node { op, a: a.0, b: b.0, site, k, v, ..Node::default() });
-        Score { handle: Handle::Node(node, t.current), ..Score::default() }
+        Score::new(v, false, Handle::Node(node, t.current))
     })
 }
 #[track_caller]
@@ -312,6 +328,18 @@ impl Tape {
     /// The node of a score (0: a constant) and its value.
     #[inline]
     fn load(&mut self, s: Score, at: Site) -> (u32, Two) {
+        let (node, v) = self.load_positive(s, at);
+        match (s.negative, node) {
+            (false, _) => (node, v),
+            (true, 0) => (0, v.map(|x| -x)),
+            _ => {
+                let v = v.map(|x| -x);
+                (self.push(Node { op: Op::Linear, a: node, k: [-1., 0., 0.], v, ..Node::default() }), v)
+            }
+        }
+    }
+    #[inline]
+    fn load_positive(&mut self, s: Score, at: Site) -> (u32, Two) {
         let (node, generation) = match s.handle {
             Handle::Constant => return (0, s.v),
             Handle::Node(node, generation) => (node, generation),

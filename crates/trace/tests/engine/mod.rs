@@ -90,7 +90,7 @@ const fn mirrored(tables: [[Pair; 64]; 6]) -> [[Pair; 64]; 6] {
     let mut out = tables;
     let mut i = 0;
     while i < 6 * 64 {
-        out[i / 64][i % 64] = tables[i / 64][(i % 64) ^ 56];
+        out[i / 64][i % 64] = tables[i / 64][(i % 64) ^ 56].negated();
         i += 1;
     }
     out
@@ -102,7 +102,7 @@ const OWN: [i32; 2] = [1, -1];
 pub const BISHOP_PAIR: Pair = S(33, 60);
 pub const TEMPO: Value = V(18);
 pub fn linear(b: &Board) -> Value {
-    let score = b.pieces().map(|(square, side, p)| OWN[side] * SQUARES[side][p][square]).sum::<Pair>();
+    let score = b.pieces().map(|(square, side, p)| SQUARES[side][p][square]).sum::<Pair>();
     let bishops = b.count(BISHOP).map(|n| i32::from(n >= 2));
     let mut score = score + mobility(b) + BISHOP_PAIR * (bishops[0] - bishops[1]);
     score -= Pair::default();
@@ -132,7 +132,7 @@ const STORM: Pair = S(40, -15);
 const TENSION: Value = V(7);
 const CENTRE: Value = V(6);
 pub fn kings(b: &Board) -> Value {
-    let mut score = b.pieces().map(|(square, side, p)| OWN[side] * SQUARES[side][p][square]).sum::<Pair>();
+    let mut score = b.pieces().map(|(square, side, p)| SQUARES[side][p][square]).sum::<Pair>();
     score += mobility(b);
     for (side, own) in OWN.into_iter().enumerate() {
         let (mut danger, mut power, mut safety) = (DANGER_BASE, Value::default(), SAFETY_BASE);
@@ -171,7 +171,7 @@ const COMPLEXITY: [Value; 3] = [V(8), V(30), V(-90)];
 const INITIATIVE: Pair = S(-5, -7);
 const SCALE: [Value; 2] = [V(90), V(6)];
 pub fn endgames<const VARIANT: usize>(b: &Board) -> Value {
-    let mut score = b.pieces().map(|(square, side, p)| OWN[side] * SQUARES[side][p][square]).sum::<Pair>();
+    let mut score = b.pieces().map(|(square, side, p)| SQUARES[side][p][square]).sum::<Pair>();
     score += mobility(b);
     let (pawns, [white, black]) = (b.count(PAWN), b.count(QUEEN));
     let complexity = COMPLEXITY[2] + (pawns[0] + pawns[1]) * COMPLEXITY[0] + (white + black) * COMPLEXITY[1];
