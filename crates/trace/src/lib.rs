@@ -30,16 +30,17 @@
 use std::ops::RangeInclusive;
 
 macro_rules! operators {
-    ($($op:ident::$f:ident = $by:expr; $($t:ty, $u:ty => $r:ty),*;)*) => {$($(
+    ($($op:ident::$f:ident: $t:ty, $u:ty => $r:ty = |$a:ident, $b:ident| $by:expr;)*) => {$(
         impl std::ops::$op<$u> for $t {
             type Output = $r;
             #[cfg_attr(feature = "record", track_caller)]
             #[inline]
             fn $f(self, other: $u) -> $r {
-                ($by)(self.into(), other.into()).into()
+                let ($a, $b) = (self, other);
+                $by
             }
         }
-    )*)*};
+    )*};
     ($t:ty) => {
         operators! { $t: AddAssign::add_assign Add::add, SubAssign::sub_assign Sub::sub, MulAssign::mul_assign Mul::mul,
             DivAssign::div_assign Div::div }

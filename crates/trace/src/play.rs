@@ -30,11 +30,11 @@ pub const fn V(x: i32) -> Value {
 }
 
 operators! {
-    Add::add = |a: Pair, b: Pair| Pair(a.0 + b.0, a.1 + b.1); Pair, Pair => Pair;
-    Sub::sub = |a: Pair, b: Pair| Pair(a.0 - b.0, a.1 - b.1); Pair, Pair => Pair;
-    Mul::mul = |a: Pair, b: i32| Pair(a.0 * b, a.1 * b); Pair, i32 => Pair;
-    Mul::mul = |a: i32, b: Pair| Pair(a * b.0, a * b.1); i32, Pair => Pair;
-    Div::div = |a: Pair, b: i32| Pair(a.0 / b, a.1 / b); Pair, i32 => Pair;
+    Add::add: Pair, Pair => Pair = |a, b| Pair(a.0 + b.0, a.1 + b.1);
+    Sub::sub: Pair, Pair => Pair = |a, b| Pair(a.0 - b.0, a.1 - b.1);
+    Mul::mul: Pair, i32 => Pair = |a, b| Pair(a.0 * b, a.1 * b);
+    Mul::mul: i32, Pair => Pair = |a, b| b * a;
+    Div::div: Pair, i32 => Pair = |a, b| Pair(a.0 / b, a.1 / b);
 }
 operators! { Pair }
 

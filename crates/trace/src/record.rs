@@ -37,11 +37,23 @@ impl Score {
     }
 }
 
-/// A middlegame and an endgame value.
+/// A middlegame and an endgame value. Constants may be copied and negated, nothing else.
+///
+/// ```compile_fail
+/// use gputexel_trace::{Pair, S};
+/// const SUM: Pair = S(1, 2) + S(3, 4);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pair(Score);
 
-/// A number for both phases.
+/// A number for both phases. It is compared with 0 alone, and has no bits.
+///
+/// ```compile_fail
+/// let _ = gputexel_trace::V(1) < gputexel_trace::V(2);
+/// ```
+/// ```compile_fail
+/// let _ = gputexel_trace::V(1) >> 1;
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Value(Score);
 
@@ -87,11 +99,23 @@ conversions! {
     i32 => Value: |x: i32| Value(x.into());
 }
 operators! {
-    Add::add = plus; Pair, Pair => Pair, Value, Value => Value, Value, i32 => Value, i32, Value => Value;
-    Sub::sub = minus; Pair, Pair => Pair, Value, Value => Value, Value, i32 => Value, i32, Value => Value;
-    Mul::mul = times; Pair, i32 => Pair, Pair, Value => Pair, i32, Pair => Pair, Value, Pair => Pair,
-        Value, Value => Value, Value, i32 => Value, i32, Value => Value;
-    Div::div = over; Pair, i32 => Pair, Value, i32 => Value;
+    Add::add: Pair, Pair => Pair = |a, b| linear(a, 1., b, 1.);
+    Add::add: Value, Value => Value = |a, b| linear(a, 1., b, 1.);
+    Add::add: Value, i32 => Value = |a, b| linear(a, 1., b, 1.);
+    Add::add: i32, Value => Value = |a, b| linear(a, 1., b, 1.);
+    Sub::sub: Pair, Pair => Pair = |a, b| linear(a, 1., b, -1.);
+    Sub::sub: Value, Value => Value = |a, b| linear(a, 1., b, -1.);
+    Sub::sub: Value, i32 => Value = |a, b| linear(a, 1., b, -1.);
+    Sub::sub: i32, Value => Value = |a, b| linear(a, 1., b, -1.);
+    Mul::mul: Pair, i32 => Pair = |a, b| linear(a, b.into(), 0, 0.);
+    Mul::mul: i32, Pair => Pair = |a, b| linear(b, a.into(), 0, 0.);
+    Mul::mul: Value, i32 => Value = |a, b| linear(a, b.into(), 0, 0.);
+    Mul::mul: i32, Value => Value = |a, b| linear(b, a.into(), 0, 0.);
+    Mul::mul: Pair, Value => Pair = |a, b| times(a.0, b.0);
+    Mul::mul: Value, Pair => Pair = |a, b| times(b.0, a.0);
+    Mul::mul: Value, Value => Value = |a, b| times(a.0, b.0);
+    Div::div: Pair, i32 => Pair = |a, b| linear(a, 1. / f64::from(b), 0, 0.);
+    Div::div: Value, i32 => Value = |a, b| linear(a, 1. / f64::from(b), 0, 0.);
 }
 operators! { Pair }
 operators! { Value }
@@ -178,33 +202,24 @@ thread_local! {
 fn refuse(at: Site, why: &str) -> ! {
     let said = format!("{}:{}: gputexel: {why}", at.file(), at.line());
     eprintln!("{said}");
-    if PLAYING.get().is_some() {
+    if PLAYING.get().is_some() || cfg!(panic = "abort") {
         std::process::exit(1);
     }
-    std::panic::resume_unwind(Box::new(trace::Refusal(said)))
+    std::panic::resume_unwind(Box::new(said))
 }
 
 #[track_caller]
-fn plus(a: Score, b: Score) -> Score {
-    record(Op::Linear, a, b, [1., 1., 0.], Location::caller())
+fn linear<R: From<Score>>(a: impl Into<Score>, ka: f64, b: impl Into<Score>, kb: f64) -> R {
+    record(Op::Linear, a.into(), b.into(), [ka, kb, 0.], Location::caller()).into()
 }
+/// A pair or a value by a value.
 #[track_caller]
-fn minus(a: Score, b: Score) -> Score {
-    record(Op::Linear, a, b, [1., -1., 0.], Location::caller())
-}
-#[track_caller]
-fn over(a: Score, b: Score) -> Score {
-    record(Op::Linear, a, Score::default(), [1. / b.v[0], 0., 0.], Location::caller())
-}
-#[track_caller]
-fn times(a: Score, b: Score) -> Score {
-    let (a, b) = if b.pair || matches!(a.handle, Handle::Constant) { (b, a) } else { (a, b) };
-    match b.handle {
-        Handle::Constant if !b.pair => {
-            record(Op::Linear, a, Score::default(), [b.v[0], 0., 0.], Location::caller())
-        }
-        _ if a.pair => record(Op::Product, b, a, [2.; 3], Location::caller()),
-        _ => record(Op::Product, a, b, [1.; 3], Location::caller()),
+fn times<R: From<Score>>(a: Score, b: Score) -> R {
+    match (a.handle, b.handle) {
+        (_, Handle::Constant) => linear(a, b.v[0], 0, 0.),
+        (Handle::Constant, _) if !a.pair => linear(b, a.v[0], 0, 0.),
+        _ if a.pair => record(Op::Product, b, a, [2.; 3], Location::caller()).into(),
+        _ => record(Op::Product, a, b, [1.; 3], Location::caller()).into(),
     }
 }
 #[track_caller]
@@ -233,10 +248,7 @@ fn record(op: Op, a: Score, b: Score, k: [f64; 3], at: Site) -> Score {
             }
         }
         if t.nodes.len() > 1_000_000 {
-            refuse(
-                at,
-                "a million sums outside of recorded positions: begin main with gputexel_trace::play()",
-            );
+            refuse(at, "a million sums outside of recorded positions: main has to begin with play()");
         }
         let node = t.push(Node { op, a: a.0, b: b.0, site, k, v, ..Node::default() });
         Score::new(v, false, Handle::Node(node, t.current))

@@ -137,3 +137,16 @@ fn phases_and_results() {
         result(taper(PAWN * f.all, f.phase, 24)).into() // result
     });
 }
+
+#[test]
+fn records_that_do_not_give_what_the_evaluation_gave() {
+    let (_, why) = said(|f| {
+        let nothing = sigmoid(ATTACK * (f.all - f.all), 0, 256);
+        taper(
+            PAWN * f.pawns + pair(nothing, 0) + pair(sigmoid(ATTACK * (f.phase - 24), 0, 1), 0),
+            f.phase,
+            24,
+        )
+    });
+    assert!(why.starts_with("the record gives NaN, the evaluation gave NaN: rnbqkbnr/"), "{why}");
+}

@@ -2,13 +2,11 @@
 
 use super::{PLAYING, TAPE, Value, Values, rows};
 use std::fmt::Display;
+use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, exit};
-use std::sync::{Mutex, OnceLock};
-
-/// What a refusal unwinds with.
-pub(super) struct Refusal(pub String);
+use std::sync::OnceLock;
 
 /// What an evaluation of a FEN returns: a value, or why the position is skipped.
 pub trait Outcome {
@@ -76,7 +74,7 @@ pub fn trace_from<R: Outcome>(
     });
     match catch_unwind(run) {
         Ok(done) => done.map_err(|e| said(format!("gputexel: {e}"))),
-        Err(panic) => Err(panic.downcast::<Refusal>().unwrap_or_else(|other| resume_unwind(other)).0),
+        Err(panic) => Err(*panic.downcast::<String>().unwrap_or_else(|other| resume_unwind(other))),
     }
 }
 
@@ -91,7 +89,7 @@ fn usage() -> String {
 fn read_values(path: &str) -> Result<Values, String> {
     let text = std::fs::read_to_string(path).map_err(|e| said(format!("gputexel: {path}: {e}")))?;
     let values = text.lines().map(|line| {
-        let mut words = line.trim().splitn(3, ' ');
+        let mut words = line.split_whitespace();
         let mut number = || words.next()?.parse::<f64>().ok();
         let v = [number()?, number()?];
         Some((words.next()?.to_string(), v))
@@ -116,9 +114,8 @@ pub fn play() {
 /// or appends it to the file named by `GPUTEXEL_LEAF_FILE`.
 pub fn leaf(fen: impl FnOnce() -> String) {
     static ONE_IN: OnceLock<u64> = OnceLock::new();
-    static FILE: OnceLock<Mutex<Box<dyn Write + Send>>> = OnceLock::new();
-    let variable = |name| std::env::var(name).ok();
-    let n = *ONE_IN.get_or_init(|| variable("GPUTEXEL_LEAVES").and_then(|n| n.parse().ok()).unwrap_or(0));
+    let leaves = || std::env::var("GPUTEXEL_LEAVES").ok().and_then(|n| n.parse().ok());
+    let n = *ONE_IN.get_or_init(|| leaves().unwrap_or(0));
     if n == 0 || PLAYING.get().is_none() {
         return;
     }
@@ -129,18 +126,11 @@ pub fn leaf(fen: impl FnOnce() -> String) {
         key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
     }
     if (key ^ key >> 32).is_multiple_of(n) {
-        let file = FILE.get_or_init(|| {
-            let path = variable("GPUTEXEL_LEAF_FILE");
-            let file = path.map(|path| std::fs::OpenOptions::new().append(true).create(true).open(path));
-            Mutex::new(match file {
-                Some(Ok(file)) => Box::new(file),
-                Some(Err(_)) => Box::new(std::io::sink()),
-                None => Box::new(std::io::stdout()),
-            })
-        });
-        if let Ok(mut file) = file.lock() {
-            _ = writeln!(file, "info string leaf {fen}");
-            _ = file.flush();
+        let line = format!("info string leaf {fen}\n");
+        _ = match std::env::var_os("GPUTEXEL_LEAF_FILE") {
+            Some(path) => OpenOptions::new().append(true).create(true).open(path),
+            None => return print!("{line}"),
         }
+        .and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
