@@ -24,7 +24,7 @@ impl<E: Display> Outcome for Result<Value, E> {
     }
 }
 
-/// Traces the positions on standard input, lines GAME RESULT FEN [SCORE] [WEIGHT]. The evaluation is White's view.
+/// Traces the positions on standard input, lines `GAME RESULT FEN [SCORE] [WEIGHT]`. The evaluation is White's view.
 pub fn trace<R: Outcome>(evaluate: impl FnMut(&str) -> R) -> ExitCode {
     let (arguments, input, output) =
         (std::env::args().skip(1), std::io::stdin().lock(), std::io::stdout().lock());
