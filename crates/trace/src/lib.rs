@@ -20,9 +20,12 @@
 //! }
 //! ```
 //!
-//! `S` and `V` stand for the numbers to tune, known by file, line and column: tables may be copied and mirrored, also
-//! in constants. While recording, what a schema cannot say is refused, with file and line: comparisons with other
-//! numbers than 0, caches, functions of functions. Each record is evaluated again from its coefficients.
+//! `S` and `V` stand for the numbers to tune, known by file, line and column: tables may be copied, mirrored and
+//! `negated`, also in constants. Sums begin with `Pair::default()`, because `S(0, 0)` is a number to tune.
+//!
+//! While recording, what a schema cannot say is refused, with file and line: comparisons with other numbers than 0,
+//! caches, functions of functions. Each record is evaluated again from its coefficients. `play`, `leaf` and `result` are
+//! for a recording build that searches: with numbers from a file, in floating point.
 // Copyright the gputexel developers. Permission is granted, free of charge, to use, copy, modify, publish, distribute,
 // sublicense and sell this crate, in whole or in part, for any purpose and without any condition. It is provided "as
 // is", without warranty of any kind; its authors are not liable for any claim or damage.

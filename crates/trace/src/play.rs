@@ -4,10 +4,15 @@
 pub type Value = i32;
 
 /// A middlegame and an endgame value.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair(pub(crate) i32, pub(crate) i32);
 
 impl Pair {
+    /// The source's numbers, for what is not evaluated.
+    #[inline]
+    pub const fn source(self) -> (i32, i32) {
+        (self.0, self.1)
+    }
     /// The pair with the opposite sign, in constants, too.
     #[inline]
     pub const fn negated(self) -> Self {

@@ -72,6 +72,11 @@ pub const fn V(x: i32) -> Value {
 }
 
 impl Pair {
+    /// The source's numbers, for what is not evaluated: they do not count as this pair.
+    pub const fn source(self) -> (i32, i32) {
+        assert!(matches!(self.0.handle, Handle::Literal(_)), "source() is of S(mg, eg) itself");
+        (self.0.v[0] as i32, self.0.v[1] as i32)
+    }
     /// The pair with the opposite sign, in constants, too.
     pub const fn negated(self) -> Self {
         match self.0.handle {
@@ -121,10 +126,10 @@ operators! { Pair }
 operators! { Value }
 
 macro_rules! comparisons {
-    ($($trait:ident $(fn $f:ident -> $r:ty { $by:expr })*;)*) => {$(
-        impl $trait<i32> for Value {$(
+    ($($trait:ident, $t:ty, $u:ty: $(fn $f:ident -> $r:ty { $by:expr })*;)*) => {$(
+        impl $trait<$u> for $t {$(
             #[track_caller]
-            fn $f(&self, other: &i32) -> $r {
+            fn $f(&self, other: &$u) -> $r {
                 ($by)(Location::caller(), *self, *other)
             }
         )*}
@@ -134,13 +139,15 @@ const EQUATED: &str = "scores are not compared by ==, != or cmp; a branch on > 0
 const COMPARED: &str = "a score is compared with a number other than 0: use max, min, clamp, relu or table, and leave \
                         lazy exits out of this build";
 comparisons! {
-    PartialEq fn eq -> bool { |at, _, _| refuse(at, EQUATED) };
-    PartialOrd fn partial_cmp -> Option<std::cmp::Ordering> { |at, _, _| refuse(at, EQUATED) }
+    PartialEq, Pair, Pair: fn eq -> bool { |at, _, _| refuse(at, EQUATED) };
+    PartialEq, Value, i32: fn eq -> bool { |at, _, _| refuse(at, EQUATED) };
+    PartialOrd, Value, i32: fn partial_cmp -> Option<std::cmp::Ordering> { |at, _, _| refuse(at, EQUATED) }
         fn lt -> bool { |at, a, b| !above(at, a, b, true) }
         fn le -> bool { |at, a, b| !above(at, a, b, false) }
         fn gt -> bool { |at, a, b| above(at, a, b, false) }
         fn ge -> bool { |at, a, b| above(at, a, b, true) };
 }
+impl Eq for Pair {} // for structures that derive it
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 #[rustfmt::skip]

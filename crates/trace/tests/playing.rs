@@ -7,9 +7,11 @@ use engine::{Board, endgames, kings, linear};
 use gputexel_trace::*;
 
 const P: Pair = S(100, -50);
+const SOURCE: (i32, i32) = P.source();
 
 #[test]
 fn verbs_compute_with_integers() {
+    assert_eq!(SOURCE, (100, -50));
     assert_eq!((mg(P), eg(P), mg(-P / 3), eg(P.negated() * 2)), (100, -50, -33, 100));
     assert_eq!(
         (relu(-3), relu2(3), relu_over(99, 100), relu2_over(101, 100), square(-3)),

@@ -59,6 +59,10 @@ fn comparisons_with_other_numbers_than_0() {
         let exit = mg(score) > 500; // lazy exit
         taper(if exit { score } else { score + MOVE }, f.phase, 24)
     });
+    refuses("same", "scores are not compared by ==", |f| {
+        let same = PAWN == MOVE; // same
+        taper(if same { MOVE } else { PAWN }, f.phase, 24)
+    });
     refuses("equal", "scores are not compared by ==", |f| {
         let none = mg(PAWN * f.pawns) == 0; // equal
         taper(if none { MOVE } else { PAWN }, f.phase, 24)

@@ -180,7 +180,10 @@ impl Tape {
                 Op::Mg | Op::Eg => {
                     let (own, other) = if n.op == Op::Mg { ([m, 0.], e) } else { ([0., e], m) };
                     if !sum && other != 0. {
-                        self.refuse_by_schema(n.site, "the value of one phase is used in the other");
+                        self.refuse_by_schema(
+                            n.site,
+                            "the value of one phase is used in the other, outside of taper()",
+                        );
                     }
                     self.add(n.a, own, &mut waiting);
                 }
