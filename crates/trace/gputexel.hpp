@@ -26,13 +26,16 @@
 namespace gputexel {
 enum class View { white, side_to_move };
 
+constexpr int UNLIMITED = 1 << 30;
 namespace arithmetic { // of integers in the build that plays, of doubles in the one that records
 template <class T> T limited(T x, T low, T high) { return x < low ? low : x > high ? high : x; }
 template <class T> T relu(T x, T over) { return x > over && x > 0 ? x : 0; }
 template <class T> T relu2(T x, T over) { return x > over && x > 0 ? x * x : 0; }
 template <class T> T square(T x) { return x < 0 ? -x * x : x * x; }
 template <class T> T sigmoid(T x, T divide, T one) { return T(one / (1 + std::exp(-double(x) / divide))); }
-template <class T> T bounded(T e, T c) { // e + sgn(e) · max(c, −|e|)
+template <class T> T scaled(T x, T by, T one, T low, T high) { return x * limited(by, low, high) / one; }
+template <class T> T bounded(T e, T by, T at_most) { // e + sgn(e) · max(c, −|e|)
+    const T c = at_most < UNLIMITED ? std::min<T>(by + at_most, 0) : by;
     return e > 0 ? e + std::max(c, -e) : e < 0 ? e - std::max(c, e) : 0;
 }
 template <class T> T table(T x, const int *knots, std::size_t count) { // x and y of each knot
@@ -113,6 +116,7 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -167,17 +171,17 @@ struct Handle {
     constexpr Handle(u32 node, u32 generation) : line_or_node(node), column_or_generation(generation) {}
     constexpr Handle(Site s) : file(s.file_name()), line_or_node(s.line()), column_or_generation(s.column()) {}
     bool is_constant() const { return !file && line_or_node == 0; }
-    bool operator==(const Handle &h) const {
-        return line_or_node == h.line_or_node && column_or_generation == h.column_or_generation && file == h.file;
-    }
-    std::string text(char separator) const {
-        return std::to_string(line_or_node) + separator + std::to_string(column_or_generation);
-    }
+    auto all() const { return std::tie(line_or_node, column_or_generation, file); }
+    bool operator==(const Handle &h) const { return all() == h.all(); }
+    std::string text(char c) const { return std::to_string(line_or_node) + c + std::to_string(column_or_generation); }
 };
-[[noreturn]] inline void refuse(const Handle &place, const std::string &why) {
+[[noreturn]] inline void stop(const std::string &where, const std::string &why) {
     std::fflush(stdout);
-    std::fprintf(stderr, "%s:%u: gputexel: %s\n", place.file, unsigned(place.line_or_node), why.c_str());
+    std::fprintf(stderr, "%s: gputexel: %s\n", where.c_str(), why.c_str());
     std::exit(1);
+}
+[[noreturn]] inline void refuse(const Handle &at, const std::string &why) {
+    stop(std::string(at.file) + ":" + std::to_string(at.line_or_node), why);
 }
 
 template <class T> struct At { // a right-hand side: the conversion to it knows the line of the operator
@@ -274,13 +278,12 @@ using Entries = std::vector<std::pair<u32, double>>;
 struct Verb { // a place in the source, with what does not change there
     Op op;
     Handle at;
-    Constants k; // over or low, high, divide, one; of a bound: at_most, 0, 1 if there is at_most
+    Constants k; // over, low or at_most; high; divide; one
     std::vector<int> knots;
 };
-struct Share { // what a node or parameter counts in the middlegame and in the endgame value
-    double m = 0, e = 0;
-    Ref ref = 0;
-};
+struct Operand { Ref ref; double x, y; };
+struct Branch { Ref on, next; bool positive; Site at; };   // the score, and the next node of the tape
+struct Share { double m = 0, e = 0; Ref ref = 0; };        // what counts in the middlegame and in the endgame
 struct Node {
     u32 verb = 0; // 0: linear
     Ref a = 0, b = 0;
@@ -288,23 +291,22 @@ struct Node {
     double x = 0, y = 0;                 // the value, or the middlegame and the endgame value
     Share share{};
 };
-struct Parameter {
-    Handle place;
-    bool is_pair;
+struct Parameter { // in the order of how often it is read
     Two source, value;
-    std::string name;
+    bool is_pair;
     char linear = 0;               // counts in 'b'oth phases of the linear part, in 'm' or in 'e'
     bool used[2] = {false, false}; // which of its values other sums use
     Share share{};
+    Handle place{};
+    std::string name{};
 };
 struct Term {
     u32 verb;
     char takes;  // the 'm'iddlegame or 'e'ndgame value of its sum, or 'u': that has but one
     int times;   // multiplied by 1: a value, 2: a pair
     Two factors; // in the middlegame and in the endgame
-    bool operator==(const Term &t) const {
-        return verb == t.verb && takes == t.takes && times == t.times && factors == t.factors;
-    }
+    auto all() const { return std::tie(verb, takes, times, factors); }
+    bool operator==(const Term &t) const { return all() == t.all(); }
 };
 struct Sum {
     u32 range;       // White's; Black's is the next
@@ -330,16 +332,6 @@ struct Row {
     bool reversed = false;          // which is from Black's view
     double added_after = 0;         // part of the offset
 };
-struct Branch {
-    Ref on, next; // the next node of the tape
-    bool positive;
-    Site at;
-};
-struct Operand {
-    Ref ref;
-    double x, y;
-};
-
 inline std::string shown(double x) {
     if (x == std::floor(x) && std::fabs(x) < 1e9) return std::to_string(static_cast<long>(x));
     char text[32];
@@ -353,6 +345,7 @@ class Recorder {
     enum class Mode { setup, recording, playing } mode = Mode::setup;
     bool addresses = false;
     double eval = 0; // of the last position, White's view
+    std::ifstream played;
     Site last = Site::current();
 
     template <class T> T linear(const T &a, double ka, const T &b, double kb, Site at) {
@@ -365,9 +358,8 @@ class Recorder {
         if (y.ref == 0) n.c = kb * y.x, n.d = kb * y.y;
         return {m, e, top()};
     }
-    template <class T, bool p, bool q = false>
-    T verb(Op op, Site at, const Score<p> &x, const Score<q> &y = {}, const Constants &given = {{}},
-      const std::vector<int> &knots = {}) {
+    template <class T, class A, class B>
+    T verb(Op op, Site at, const A &x, const B &y, const Constants &given, const std::vector<int> &knots = {}) {
         Node n;
         if (op == Op::taper) n.c = given[0], n.d = given[1]; // the phase is no constant
         n.verb = verb_at(op, at, op == Op::taper ? Constants() : given, knots);
@@ -409,19 +401,38 @@ class Recorder {
         if (row.offset != 0) put(3, row.offset), has_offset = true;
         for (const auto &e : row.entries) put(e.first, e.second);
     }
+    // Compares with the evaluations that the playing build has printed, which end with the same FEN.
+    void compare_with_played(const std::string &fen) {
+        if (!played.is_open()) return;
+        std::string line;
+        while (std::getline(played, line) && line[0] == '#') {}
+        const std::size_t at = line.find(" 2:"), comment = line.find(" # ");
+        if (!played || at == line.npos || comment == line.npos || line.compare(comment + 3, line.npos, fen) != 0)
+            stop("--played", "has no evaluation of " + fen);
+        const double difference = std::fabs(std::strtod(&line[at + 3], nullptr) - eval);
+        compared++, differ[0] += difference > 1, differ[1] += difference > 3;
+        if (difference > largest) largest = difference, largest_fen = fen;
+    }
+    bool agrees() const { // but for rounding
+        const int limit = slots.empty() ? 1 : 3, n = differ[limit > 1];
+        if (compared != 0)
+            std::fprintf(stderr, "gputexel: %d of %d evaluations differ from those played by more than %d; the largest, "
+                         "by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
+        return n == 0;
+    }
     void use_values(const char *path) {
         std::ifstream file(path);
         Two v{};
         for (std::string name; file >> v[0] >> v[1] && std::getline(file >> std::ws, name);) values[name] = v;
-        if (values.empty() || !file.eof()) {
-            std::fprintf(stderr, "gputexel: %s: must have lines 'MG EG NAME'\n", path);
-            std::exit(1);
-        }
+        if (values.empty() || !file.eof()) stop(path, "must have lines 'MG EG NAME'");
         for (Parameter &p : parameters) set_value(p);
         for (Node &n : nodes) compute(n, operand(n.a), operand(n.b)); // sums that were made at the start
     }
 
   private:
+    int compared = 0, differ[2] = {0, 0}; // by more than 1, by more than 3
+    double largest = -1;
+    std::string largest_fen;
     std::vector<Node> nodes = std::vector<Node>(1);              // node 0 is the constant 0
     std::vector<Verb> verbs = {{Op::linear, Handle(), {{}}, {}}}; // verb 0 are all sums
     std::vector<Parameter> parameters;
@@ -429,8 +440,8 @@ class Recorder {
     std::unordered_map<std::string, u32> by_name;
     std::unordered_map<std::string, Two> values;
     std::vector<Slot> slots;
-    std::vector<Branch> branches;
-    u32 current = 0, ranges = 1; // the generation of new nodes (0: before all positions); how many ranges there are
+    std::vector<Branch> branches, taken;
+    u32 current = 0, ranges = 1, last_verb = 0; // the generation of new nodes (0: before all positions); how many ranges there are
     bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0, permanent = 0;
     Row row, turned_row;
@@ -447,16 +458,17 @@ class Recorder {
         return !(r & PARAMETER) && verb_of(nodes[r]).op >= from && verb_of(nodes[r]).op <= until;
     }
     u32 verb_at(Op op, const Handle &at, const Constants &k, const std::vector<int> &knots) {
-        for (u32 i = 1; i < verbs.size(); i++) {
-            const Verb &v = verbs[i];
+        for (std::size_t tried = 1; tried < verbs.size(); tried++) { // begins where it was called last time
+            last_verb = last_verb + 1 < verbs.size() ? last_verb + 1 : 1;
+            const Verb &v = verbs[last_verb];
             if (v.op != op || !(v.at == at)) continue;
             if (v.k != k || v.knots != knots)
                 refuse(at, "the limits, divisors or knots of this verb change: they must be constants, and in C++17 "
                            "such verbs stand on lines of their own");
-            return i;
+            return last_verb;
         }
         verbs.push_back({op, at, k, knots});
-        return u32(verbs.size() - 1);
+        return last_verb = u32(verbs.size() - 1);
     }
     [[noreturn]] static void refuse_by_schema(const Handle &place, const char *what) {
         refuse(place, std::string(what) + ", which the schema cannot say");
@@ -503,7 +515,7 @@ class Recorder {
             if (!std::strcmp(parameters[known->second].place.file, h.file)) return known->second;
         if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
         by_name[name] = u32(parameters.size());
-        parameters.push_back({h, is_pair, v, v, name});
+        parameters.push_back({v, v, is_pair, 0, {false, false}, {}, h, name});
         set_value(parameters.back());
         return u32(parameters.size() - 1);
     }
@@ -525,11 +537,9 @@ class Recorder {
         default: return x;
         }
     }
-    static double bounded(const Verb &v, double e, double by) {
-        return arithmetic::bounded(e, v.k[2] != 0 ? std::min(by + v.k[0], 0.0) : by);
-    }
-    static double scaled(const Verb &v, double e, double by) {
-        return e * arithmetic::limited(by, v.k[0], v.k[1]) / v.k[3];
+    static double changed(const Verb &v, double x, double by) { // by a bound or factor
+        return v.op < Op::scale_eg ? arithmetic::bounded(x, by, v.k[0])
+                                   : arithmetic::scaled(x, by, v.k[3], v.k[0], v.k[1]);
     }
     void compute(Node &n, const Operand &a, const Operand &b) const {
         const Verb &v = verb_of(n);
@@ -542,10 +552,10 @@ class Recorder {
         case Op::taper: n.x = n.y = (a.x * n.c + a.y * (n.d - n.c)) / n.d; break;
         case Op::product: n.x = n.y = a.x * b.x; break;
         case Op::product_pair: n.x = a.x * b.x, n.y = a.x * b.y; break;
-        case Op::bounded_mg: n.x = bounded(v, a.x, b.x); break;
-        case Op::bounded_eg: n.y = bounded(v, a.y, b.x); break;
-        case Op::scale_eg: n.y = scaled(v, a.y, b.x); break;
-        case Op::scale: n.x = n.y = scaled(v, a.x, b.x); break;
+        case Op::bounded_mg: n.x = changed(v, a.x, b.x); break;
+        case Op::bounded_eg: n.y = changed(v, a.y, b.x); break;
+        case Op::scale_eg: n.y = changed(v, a.y, b.x); break;
+        case Op::scale: n.x = n.y = changed(v, a.x, b.x); break;
         default: n.x = n.y = apply(v, a.x);
         }
     }
@@ -560,7 +570,7 @@ class Recorder {
     // A position with branches on a sign is evaluated once more, with every branch turned; only the factor may
     // differ then. Up to the first branch both tapes are the same. Returns whether Black is stronger.
     template <class F> bool record_turned(const F &evaluate, const std::string &fen, double view) {
-        const std::vector<Branch> taken = branches;
+        taken.swap(branches);
         const Branch &first = taken[0], *other = nullptr;
         for (const Branch &b : taken)
             if (b.on != row.factor_of && !(is(b.on, Op::eg, Op::eg) && nodes[b.on].a == row.factor_of) && !other)
@@ -789,12 +799,12 @@ class Recorder {
         for (const Slot &s : slots) {
             double &e = score[kind(s) == Op::bounded_eg];
             if (kind(s) != Op::linear && kind(s) < Op::scale_eg && sums[s.sum.range][2] != 0)
-                e = bounded(verbs[s.verb], e, by(s, false));
+                e = changed(verbs[s.verb], e, by(s, false));
         }
         const Slot *s = row.factor_slot != 0 ? &slots[row.factor_slot - 1] : nullptr;
-        if (s && kind(*s) == Op::scale_eg) score[1] = scaled(verbs[s->verb], score[1], by(*s, score[1] < 0));
+        if (s && kind(*s) == Op::scale_eg) score[1] = changed(verbs[s->verb], score[1], by(*s, score[1] < 0));
         const double total = in_score(score);
-        return row.offset + (s && kind(*s) == Op::scale ? scaled(verbs[s->verb], total, by(*s, total < 0)) : total);
+        return row.offset + (s && kind(*s) == Op::scale ? changed(verbs[s->verb], total, by(*s, total < 0)) : total);
     }
 
     // ---- the schema
@@ -867,7 +877,6 @@ class Recorder {
     }
 
   public:
-    bool is_linear() const { return slots.empty(); }
     bool write_schema(const char *path) const {
         std::string numbers, accumulators, adjust, factor;
         std::size_t count = 1;
@@ -882,8 +891,8 @@ class Recorder {
             count += (s.sides[0] && s.sides[1] ? 2 : 1) * (s.is_product() ? 2 : 1);
             if (kind(s) == Op::linear) continue;
             const std::string by = own + "." + PHASES[s.sum.is_eg()];
-            const std::string max = v.k[1] < 1e9 ? fill(R"(, "max": $)", {shown(v.k[1])}) : "";
-            const std::string at_most = v.k[2] != 0 ? fill(R"(, "at_most": $)", {shown(v.k[0])}) : "";
+            const std::string max = v.k[1] < UNLIMITED ? fill(R"(, "max": $)", {shown(v.k[1])}) : "";
+            const std::string at_most = v.k[0] < UNLIMITED ? fill(R"(, "at_most": $)", {shown(v.k[0])}) : "";
             if (v.op >= Op::scale_eg)
                 factor = fill(R"(,
   "factor": {"target": "$", "by": "$", "min": $$, "one": $})",
@@ -914,10 +923,7 @@ $
     }
 };
 
-inline Recorder &recorder() {
-    static Recorder one;
-    return one;
-}
+inline Recorder &recorder() { static Recorder one; return one; }
 template <class T> T linear(const T &a, double ka, const T &b, double kb, Site at) {
     return recorder().linear(a, ka, b, kb, at);
 }
@@ -925,7 +931,9 @@ template <class T> T negative(const T &a) { return linear(a, -1, T(), 0, recorde
 template <class T> bool above(const T &a, double number, bool or_equal, Site at) {
     return recorder().above(a, number, or_equal, at);
 }
-template <class T, class... A> T verb(const A &...a) { return recorder().template verb<T>(a...); }
+template <class T, class A, class B = Value, class... K> T verb(Op op, Site at, const A &x, const B &y = {}, K... k) {
+    return recorder().template verb<T>(op, at, x, y, {{double(k)...}});
+}
 template <class T> T product(const T &a, const Value &b, Site at) {
     if (b.handle.is_constant()) return linear(a, b.x, T(), 0, at);
     if constexpr (std::is_same<T, Pair>::value) return verb<T>(Op::product_pair, at, b, a);
@@ -933,38 +941,9 @@ template <class T> T product(const T &a, const Value &b, Site at) {
 }
 inline Pair operator*(const Value &a, const At<Pair> &b) { return product(b.v, a, b.at); }
 inline Value through(const Value &x, Site at, const std::vector<int> &knots) {
-    return verb<Value>(Op::table, at, x, Value(), Constants(), knots);
+    return recorder().verb<Value>(Op::table, at, x, Value(), {{}}, knots);
 }
 
-// The evaluations that the playing build prints, beside the recorded ones.
-class Played {
-    std::ifstream file;
-    int count = 0, differ[2] = {0, 0}; // by more than 1, by more than 3
-    double largest = -1;
-    std::string line, largest_fen;
-
-  public:
-    void open(const char *path) { file.open(path), file.peek(); }
-    void compare(const std::string &fen, double eval) {
-        if (!file.is_open()) return;
-        while (std::getline(file, line) && line[0] == '#') {}
-        const std::size_t at = line.find(" 2:"), comment = line.find(" # ");
-        if (!file || at == line.npos || comment == line.npos || line.compare(comment + 3, line.npos, fen) != 0) {
-            std::fprintf(stderr, "gputexel: --played: has no evaluation of %s\n", fen.c_str());
-            std::exit(1);
-        }
-        const double difference = std::fabs(std::strtod(&line[at + 3], nullptr) - eval);
-        count++, differ[0] += difference > 1, differ[1] += difference > 3;
-        if (difference > largest) largest = difference, largest_fen = fen;
-    }
-    bool agrees(bool is_linear) const {
-        if (!file.is_open()) return true;
-        const int limit = is_linear ? 1 : 3, n = differ[!is_linear];
-        std::fprintf(stderr, "gputexel: %d of %d evaluations differ by more than %d from those played, at most by %.2f: %s\n",
-                     n, count, limit, largest, largest_fen.c_str());
-        return n == 0;
-    }
-};
 } // namespace detail
 
 using detail::Pair, detail::Value;
@@ -1013,14 +992,13 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
                   "gputexel: the evaluation returns gputexel::Value, the result of taper()");
     const char *schema = nullptr;
     detail::Recorder &r = detail::recorder();
-    detail::Played played;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         const bool more = i + 1 < argc;
         if (word == "--addresses") r.addresses = true;
         else if (word == "--schema" && more) schema = argv[++i];
         else if (word == "--values" && more) r.use_values(argv[++i]);
-        else if (word == "--played" && more) played.open(argv[++i]);
+        else if (word == "--played" && more) r.played.open(argv[++i]), r.played.peek();
         else {
             std::fprintf(stderr, "usage: %s [--schema FILE] [--values FILE] [--played FILE] [--addresses] < POSITIONS\n",
                          argv[0]);
@@ -1029,10 +1007,10 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
     }
     const bool printed = detail::each_line(view, [&](const std::string &fen, int sign, std::string &row) {
         r.record(evaluate, fen, sign, row);
-        played.compare(fen, r.eval);
+        r.compare_with_played(fen);
     });
     const bool written = !schema || r.write_schema(schema);
-    return !(played.agrees(r.is_linear()) && printed && written);
+    return !(r.agrees() && printed && written);
 }
 } // namespace gputexel
 
@@ -1044,39 +1022,36 @@ GPUTEXEL_VERB(Value, mg, (Pair p), GPUTEXEL_MG(p), verb<Value>(Op::mg, at, p))
 GPUTEXEL_VERB(Value, eg, (Pair p), GPUTEXEL_EG(p), verb<Value>(Op::eg, at, p))
 GPUTEXEL_VERB(Pair, pair, (Value m, Value e), GPUTEXEL_PACK(m, e), verb<Pair>(Op::make, at, m, e))
 GPUTEXEL_VERB(Value, relu, (Value x, int over = 0), arithmetic::relu(x, over),
-              verb<Value>(Op::relu, at, x, Value(), Constants{{double(over)}}))
+              verb<Value>(Op::relu, at, x, Value(), over))
 GPUTEXEL_VERB(Value, relu2, (Value x, int over = 0), arithmetic::relu2(x, over),
-              verb<Value>(Op::relu2, at, x, Value(), Constants{{double(over)}}))
+              verb<Value>(Op::relu2, at, x, Value(), over))
 GPUTEXEL_VERB(Value, square, (Value x), arithmetic::square(x), verb<Value>(Op::square, at, x))
 GPUTEXEL_VERB(Value, sigmoid, (Value x, int divide, int one), arithmetic::sigmoid(x, divide, one),
-              verb<Value>(Op::sigmoid, at, x, Value(), Constants{{0, 0, double(divide), double(one)}}))
+              verb<Value>(Op::sigmoid, at, x, Value(), 0, 0, divide, one))
 template <std::size_t N>
 GPUTEXEL_VERB(Value, table, (Value x, const int (&knots)[N][2]), arithmetic::table(x, knots[0], N),
               through(x, at, std::vector<int>(knots[0], knots[0] + 2 * N)))
 GPUTEXEL_VERB(Value, clamp, (Value x, int low, int high), arithmetic::limited(x, low, high),
               through(x, at, {low, low, high, high}))
-GPUTEXEL_VERB(Value, max, (Value a, Value b), a < b ? b : a, linear(a, 1, relu(linear(b, 1, a, -1, at), 0, at), 1, at))
-GPUTEXEL_VERB(Value, min, (Value a, Value b), a < b ? a : b, linear(a, 1, relu(linear(a, 1, b, -1, at), 0, at), -1, at))
+GPUTEXEL_VERB(Value, max, (Value a, Value b), a < b ? b : a,
+              linear(a, 1, relu(linear(b, 1, a, -1, at), 0, at), 1, at))
+GPUTEXEL_VERB(Value, min, (Value a, Value b), a < b ? a : b,
+              linear(a, 1, relu(linear(a, 1, b, -1, at), 0, at), -1, at))
 GPUTEXEL_VERB(Pair, share, (Pair p, Value k, int one), pair(mg(p) * k / one, eg(p) * k / one),
               linear(product(p, k, at), 1.0 / one, p, 0, at))
-GPUTEXEL_VERB(Pair, bounded_mg, (Pair p, Value c), pair(arithmetic::bounded(mg(p), c), eg(p)),
-              verb<Pair>(Op::bounded_mg, at, p, c))
-GPUTEXEL_VERB(Pair, bounded_eg, (Pair p, Value c), pair(mg(p), arithmetic::bounded(eg(p), c)),
-              verb<Pair>(Op::bounded_eg, at, p, c))
-GPUTEXEL_VERB(Pair, bounded_mg, (Pair p, Value c, int at_most), bounded_mg(p, min(c + at_most, 0)),
-              verb<Pair>(Op::bounded_mg, at, p, c, Constants{{double(at_most), 0, 1}}))
-GPUTEXEL_VERB(Pair, bounded_eg, (Pair p, Value c, int at_most), bounded_eg(p, min(c + at_most, 0)),
-              verb<Pair>(Op::bounded_eg, at, p, c, Constants{{double(at_most), 0, 1}}))
-GPUTEXEL_VERB(Value, scale, (Value x, Value k, int one, int low = 0, int high = 1 << 30), x * clamp(k, low, high) / one,
-              verb<Value>(Op::scale, at, x, k, Constants{{double(low), double(high), 0, double(one)}}))
-GPUTEXEL_VERB(Pair, scale_eg, (Pair p, Value k, int one, int low = 0, int high = 1 << 30),
-              pair(mg(p), scale(eg(p), k, one, low, high)),
-              verb<Pair>(Op::scale_eg, at, p, k, Constants{{double(low), double(high), 0, double(one)}}))
+GPUTEXEL_VERB(Pair, bounded_mg, (Pair p, Value by, int at_most = UNLIMITED),
+              pair(arithmetic::bounded(mg(p), by, at_most), eg(p)), verb<Pair>(Op::bounded_mg, at, p, by, at_most))
+GPUTEXEL_VERB(Pair, bounded_eg, (Pair p, Value by, int at_most = UNLIMITED),
+              pair(mg(p), arithmetic::bounded(eg(p), by, at_most)), verb<Pair>(Op::bounded_eg, at, p, by, at_most))
+GPUTEXEL_VERB(Value, scale, (Value x, Value by, int one, int low = 0, int high = UNLIMITED),
+              arithmetic::scaled(x, by, one, low, high), verb<Value>(Op::scale, at, x, by, low, high, 0, one))
+GPUTEXEL_VERB(Pair, scale_eg, (Pair p, Value by, int one, int low = 0, int high = UNLIMITED),
+              pair(mg(p), scale(eg(p), by, one, low, high)), verb<Pair>(Op::scale_eg, at, p, by, low, high, 0, one))
 GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole), (mg(p) * phase + eg(p) * (whole - phase)) / whole,
-              verb<Value>(Op::taper, at, p, Value(), Constants{{double(phase), double(whole)}}))
+              verb<Value>(Op::taper, at, p, Value(), phase, whole))
 // Multiplies before it divides, as engines do that scale and taper in one expression.
-GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole, Value k, int one),
-              (mg(p) * phase + eg(p) * (whole - phase) * k / one) / whole,
-              taper(scale_eg(p, k, one, 0, 1 << 30, at), phase, whole, at))
+GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole, Value by, int one),
+              (mg(p) * phase + eg(p) * (whole - phase) * by / one) / whole,
+              taper(scale_eg(p, by, one, 0, UNLIMITED, at), phase, whole, at))
 } // namespace gputexel
 #endif // GPUTEXEL_HPP
