@@ -230,15 +230,9 @@ template <bool is_pair> struct Score {
     friend T &operator/=(T &a, const At<double> &b) { return a = linear(a, 1 / b.v, T(), 0, b.at); }
     friend T operator+(const T &a) { return a; }
     friend T operator-(const T &a) { return negative(a); }
-    template <class N, IfNumber<N> = 0> friend T operator*(N a, const At<T> &b) {
-        return linear(b.v, double(a), T(), 0, b.at);
-    }
-    template <class N, IfNumber<N> = 0> friend T operator+(N a, const At<T> &b) {
-        return linear(T(a), 1, b.v, 1, b.at);
-    }
-    template <class N, IfNumber<N> = 0> friend T operator-(N a, const At<T> &b) {
-        return linear(T(a), 1, b.v, -1, b.at);
-    }
+    template <class N, IfNumber<N> = 0> friend T operator*(N n, At<T> b) { return linear(b.v, n, T(), 0, b.at); }
+    template <class N, IfNumber<N> = 0> friend T operator+(N n, At<T> b) { return linear(T(n), 1, b.v, 1, b.at); }
+    template <class N, IfNumber<N> = 0> friend T operator-(N n, At<T> b) { return linear(T(n), 1, b.v, -1, b.at); }
     GPUTEXEL_COMPARISON(>, <, false, true)
     GPUTEXEL_COMPARISON(>=, <=, true, true)
     GPUTEXEL_COMPARISON(<, >, true, false)
@@ -345,10 +339,10 @@ class Recorder {
     enum class Mode { setup, recording, playing } mode = Mode::setup;
     bool addresses = false;
     double eval = 0; // of the last position, White's view
-    std::ifstream played;
     Site last = Site::current();
 
     template <class T> T linear(const T &a, double ka, const T &b, double kb, Site at) {
+        if (next != until && !(a.handle.is_constant() && b.handle.is_constant())) return again<T>(Op::linear, at);
         const Operand x = operand(a, at), y = operand(b, at); // the order of first use is that of the indices
         const double m = ka * x.x + kb * y.x, e = ka * x.y + kb * y.y;
         if ((x.ref | y.ref) == 0 || mode == Mode::playing) return {m, e};
@@ -360,6 +354,7 @@ class Recorder {
     }
     template <class T, class A, class B>
     T verb(Op op, Site at, const A &x, const B &y, const Constants &given, const std::vector<int> &knots = {}) {
+        if (next != until && !(x.handle.is_constant() && y.handle.is_constant())) return again<T>(op, at);
         Node n;
         if (op == Op::taper) n.c = given[0], n.d = given[1]; // the phase is no constant
         n.verb = verb_at(op, at, op == Op::taper ? Constants() : given, knots);
@@ -378,6 +373,7 @@ class Recorder {
         if (number != 0)
             refuse(at, "a score is compared with a number other than 0: use max, min, clamp, relu or table, and "
                        "leave lazy exits out of this build");
+        if (turned && branches.empty() && (next != until || nodes.size() != until)) refuse_change(at);
         if (mode == Mode::recording) branches.push_back({x.ref, Ref(nodes.size()), yes != turned, at});
         return yes != turned;
     }
@@ -385,7 +381,7 @@ class Recorder {
     template <class F> void record(const F &evaluate, const std::string &fen, double view, std::string &out) {
         eval = run(evaluate, fen, false) * view;
         if (root == 0) throw std::runtime_error("no tuned number counts here");
-        analyze(row, view, 0);
+        analyze(row, view);
         bool one_side = true, black = false;
         if (!branches.empty()) one_side = false, black = record_turned(evaluate, fen, view);
         for (u32 side = 0; side < 2 && row.factor_slot != 0; side++)
@@ -401,7 +397,11 @@ class Recorder {
         if (row.offset != 0) put(3, row.offset), has_offset = true;
         for (const auto &e : row.entries) put(e.first, e.second);
     }
-    // Compares with the evaluations that the playing build has printed, which end with the same FEN.
+    // The evaluations that the playing build has printed.
+    void open_played(const char *path) {
+        played.open(path);
+        if (!played) stop(path, "cannot be read");
+    }
     void compare_with_played(const std::string &fen) {
         if (!played.is_open()) return;
         std::string line;
@@ -410,12 +410,13 @@ class Recorder {
         if (!played || at == line.npos || comment == line.npos || line.compare(comment + 3, line.npos, fen) != 0)
             stop("--played", "has no evaluation of " + fen);
         const double difference = std::fabs(std::strtod(&line[at + 3], nullptr) - eval);
-        compared++, differ[0] += difference > 1, differ[1] += difference > 3;
+        compared++;
+        for (int i = 0; i < 64; i++) differ[i] += difference > i;
         if (difference > largest) largest = difference, largest_fen = fen;
     }
-    bool agrees() const { // but for rounding
-        const int limit = slots.empty() ? 1 : 3, n = differ[limit > 1];
-        if (compared != 0)
+    bool agrees() const { // but for rounding: by the taper, and by each verb
+        const int limit = slots.empty() ? 1 : std::max(3, 1 + int(slots.size())), n = differ[limit];
+        if (played.is_open())
             std::fprintf(stderr, "gputexel: %d of %d evaluations differ from those played by more than %d; the largest, "
                          "by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
         return n == 0;
@@ -430,7 +431,8 @@ class Recorder {
     }
 
   private:
-    int compared = 0, differ[2] = {0, 0}; // by more than 1, by more than 3
+    std::ifstream played;
+    int compared = 0, differ[64] = {}; // by more than 0, 1, …
     double largest = -1;
     std::string largest_fen;
     std::vector<Node> nodes = std::vector<Node>(1);              // node 0 is the constant 0
@@ -442,6 +444,7 @@ class Recorder {
     std::vector<Slot> slots;
     std::vector<Branch> branches, taken;
     u32 current = 0, ranges = 1, last_verb = 0; // the generation of new nodes (0: before all positions); how many ranges there are
+    Ref next = 0, until = 0; // of the tape of the first evaluation, what the second one has still to pass
     bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0, permanent = 0;
     Row row, turned_row;
@@ -521,9 +524,8 @@ class Recorder {
     }
     void set_value(Parameter &p) const {
         const auto own = values.find(p.name);
-        if (own == values.end()) return;
-        p.value = own->second;
-        if (!p.is_pair) p.value[0] = p.value[1] = p.value[0] != 0 ? p.value[0] : p.value[1]; // of one phase only
+        if (own != values.end()) p.value = own->second;
+        if (!p.is_pair) p.value.fill(p.value[0] != 0 ? p.value[0] : p.value[1]); // may be of one phase only
     }
     static std::string base_name(const std::string &file) { return file.substr(file.find_last_of("/\\") + 1); }
 
@@ -559,12 +561,27 @@ class Recorder {
         default: n.x = n.y = apply(v, a.x);
         }
     }
+    // In the second evaluation, up to the first branch: the result is known from the first one.
+    template <class T> T again(Op op, Site at) {
+        while (op != Op::linear && next + 1 < until && nodes[next].verb == 0) next++; // constants
+        const Node &n = nodes[next];
+        last = at;
+        if (verb_of(n).op != op) refuse_change(at);
+        return {n.x, n.y, {next++, current}};
+    }
+    [[noreturn]] static void refuse_change(Site at) {
+        refuse(at, "the evaluation of a position is not the same when it is repeated (a cache?)");
+    }
     template <class F> double run(const F &evaluate, const std::string &fen, bool turn) {
         if (permanent == 0) permanent = Ref(nodes.size());
-        nodes.resize(permanent), branches.clear();
-        current++, mode = Mode::recording, turned = turn;
+        next = until = permanent;
+        if (turn) until = taken[0].next;
+        else current++;
+        nodes.resize(until), branches.clear();
+        mode = Mode::recording, turned = turn;
         const Value result = linear(evaluate(fen), 1, Value(), 0, last); // a node, even of a single number
-        mode = Mode::setup, root = result.handle.line_or_node;
+        if (turn && branches.empty()) refuse_change(last);
+        mode = Mode::setup, turned = false, root = result.handle.line_or_node;
         return result.x;
     }
     // A position with branches on a sign is evaluated once more, with every branch turned; only the factor may
@@ -576,8 +593,7 @@ class Recorder {
             if (b.on != row.factor_of && !(is(b.on, Op::eg, Op::eg) && nodes[b.on].a == row.factor_of) && !other)
                 other = &b;
         run(evaluate, fen, true);
-        const bool same = !branches.empty() && branches[0].on == first.on && branches[0].next == first.next;
-        analyze(turned_row, view, same ? first.next : 0);
+        analyze(turned_row, view);
         if (turned_row.entries != row.entries || turned_row.phase != row.phase || turned_row.offset != row.offset ||
             turned_row.factor_slot != row.factor_slot)
             refuse_by_schema(first.at, "a branch on the sign of a score changes more than a scale factor (max, min, relu "
@@ -655,7 +671,8 @@ class Recorder {
         walk(r, 1, 1, &of);
         for (const Share &s : found) {
             Parameter &p = parameters[s.ref];
-            const bool both = is_pair || !p.is_pair, mixed = is_pair ? s.m != s.e : p.is_pair && s.m != 0 && s.e != 0;
+            const bool both = is_pair || !p.is_pair;
+            const bool mixed = is_pair ? s.m != s.e : p.is_pair && s.m != 0 && s.e != 0;
             const char type = both ? sum.type : s.m != 0 ? 'm' : 'e';
             if (mixed || (sum.type != 'u' && sum.type != type))
                 refuse_by_schema(of, "middlegame and endgame values are mixed in its sum");
@@ -669,7 +686,7 @@ class Recorder {
     }
     Op kind(const Slot &s) const { return s.terms.empty() ? verbs[s.verb].op : Op::linear; }
     Slot &slot(u32 verb, u32 occurrence, const std::vector<Term> &terms) {
-        const auto kind_of = [&](const Verb &v) { return v.op == Op::scale ? Op::scale_eg : v.op; };
+        const auto kind_of = [](const Verb &v) { return std::min(v.op, Op::scale_eg); };
         for (Slot &s : slots) {
             if (s.verb == verb && s.occurrence == occurrence) {
                 if (s.terms == terms) return s;
@@ -685,9 +702,9 @@ class Recorder {
     }
     double in_score(const Two &v) const { return tapered ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0]; }
 
-    // Splits the tape into stages (a factor, bounds), verbs that add, and the linear part. Nodes before `same` are
-    // those of the first evaluation: if the factor multiplies one of them, nothing else is new.
-    void analyze(Row &to, double view, Ref same) {
+    // Splits the tape into stages (a factor, bounds), verbs that add, and the linear part. If the
+    // factor multiplies what was known before the first branch, nothing else is new in the second evaluation.
+    void analyze(Row &to, double view) {
         to.offset = to.phase = 0, to.factor_slot = 0, to.entries.clear(), to.factor.clear(), to.factor_of = 0;
         tapered = false;
         bool staged = false;
@@ -709,7 +726,7 @@ class Recorder {
             if (!is_factor) continue;
             to.factor_slot = u32(&f - slots.data()) + 1, to.factor_of = n.a, to.reversed = view < 0;
             to.added_after = to.offset;
-            if (n.a < same && !staged && n.a == row.factor_of && to.reversed == row.reversed &&
+            if (&to == &turned_row && n.a < until && !staged && n.a == row.factor_of && to.reversed == row.reversed &&
                 to.offset == row.added_after && (!tapered || phase == row.phase)) {
                 to.entries = row.entries, to.offset = row.offset, to.phase = row.phase, tapered = whole != 0;
                 return;
@@ -828,14 +845,12 @@ class Recorder {
         Two prior{{CONSTANTS[i % OWN][0], CONSTANTS[i % OWN][1]}};
         if (i >= OWN) {
             const Parameter &p = parameters[i - OWN];
-            bool has[2];
-            for (int k = 0; k < 2; k++) {
-                const bool not_here = p.linear == "em"[k]; // counts only in the other phase of the linear part
-                if (not_here && p.used[k])
-                    refuse_by_schema(p.place, "this number counts in one phase here and elsewhere in the other");
-                prior[k] = not_here ? 0 : p.value[k], has[k] = p.used[k] || (p.linear != 0 && !not_here);
-            }
-            phases = has[0] != has[1] ? PHASES[has[1]] : p.is_pair ? "both" : "untapered";
+            const bool not_mg = p.linear == 'e', not_eg = p.linear == 'm'; // counts only in the other phase
+            if ((not_mg && p.used[0]) || (not_eg && p.used[1]))
+                refuse_by_schema(p.place, "this number counts in one phase here and elsewhere in the other");
+            prior = {{not_mg ? 0 : p.value[0], not_eg ? 0 : p.value[1]}};
+            const bool mg = p.used[0] || (p.linear != 0 && !not_mg), eg = p.used[1] || (p.linear != 0 && !not_eg);
+            phases = mg != eg ? PHASES[eg] : p.is_pair ? "both" : "untapered";
             const std::string at = std::string(p.place.file) + ":" + p.place.text(':');
             if (addresses) more = fill(R"(, "at": $)", {quoted(at)});
         }
@@ -968,21 +983,18 @@ inline void play(int argc, char **argv) {
     if (path) detail::recorder().use_values(path);
 }
 inline unsigned one_leaf_in() {
-    static const char *const text = std::getenv("GPUTEXEL_LEAVES");
-    static const unsigned n = text ? unsigned(std::strtoul(text, nullptr, 10)) : 0;
-    return detail::recorder().mode == detail::Recorder::Mode::playing ? n : 0;
+    static const char *const n = std::getenv("GPUTEXEL_LEAVES");
+    return n && detail::recorder().mode == detail::Recorder::Mode::playing ? unsigned(std::atoi(n)) : 0;
 }
 inline void leaf(const std::string &fen) {
     std::uint64_t key = 14695981039346656037u; // FNV-1a of the first four fields
     int spaces = 0;
-    for (const char c : fen) {
-        if (c == ' ' && ++spaces == 4) break;
-        key = (key ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    }
-    if ((key ^ key >> 32) % one_leaf_in() != 0) return;
+    for (std::size_t i = 0; i < fen.size() && (spaces += fen[i] == ' ') < 4; i++)
+        key = (key ^ static_cast<unsigned char>(fen[i])) * 1099511628211u;
     static const char *const path = std::getenv("GPUTEXEL_LEAF_FILE");
     static std::FILE *const file = path ? std::fopen(path, "a") : stdout;
-    if (file) std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
+    if ((key ^ key >> 32) % one_leaf_in() != 0 || !file) return;
+    std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
 }
 
 // Traces the positions on standard input. `evaluate` takes a FEN and returns a Value: White's view, unless `view`
@@ -998,12 +1010,8 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
         if (word == "--addresses") r.addresses = true;
         else if (word == "--schema" && more) schema = argv[++i];
         else if (word == "--values" && more) r.use_values(argv[++i]);
-        else if (word == "--played" && more) r.played.open(argv[++i]), r.played.peek();
-        else {
-            std::fprintf(stderr, "usage: %s [--schema FILE] [--values FILE] [--played FILE] [--addresses] < POSITIONS\n",
-                         argv[0]);
-            return 2;
-        }
+        else if (word == "--played" && more) r.open_played(argv[++i]);
+        else detail::stop(argv[0], "usage: [--schema FILE] [--values FILE] [--played FILE] [--addresses] < POSITIONS");
     }
     const bool printed = detail::each_line(view, [&](const std::string &fen, int sign, std::string &row) {
         r.record(evaluate, fen, sign, row);

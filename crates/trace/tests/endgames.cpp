@@ -48,9 +48,4 @@ static Value evaluate(const std::string &fen) {
 #endif
 }
 
-#ifdef GPUTEXEL
 int main(int argc, char **argv) { return trace(argc, argv, evaluate); }
-#else
-#include "plain.hpp"
-int main() { return plain(evaluate, false); }
-#endif
