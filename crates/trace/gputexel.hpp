@@ -4,7 +4,7 @@
 // distribute, sublicense and sell this file, in whole or in part, for any purpose and without any condition.
 // It is provided "as is", without warranty of any kind; its authors are not liable for any claim or damage.
 //
-// Without GPUTEXEL defined, all of it is plain integers. With it, the same evaluation records what it computes:
+// Without GPUTEXEL defined, all of it is plain integers. With it, the evaluation records what it does, and
 // gputexel::trace() prints one row of coefficients for each position, and a schema of all numbers.
 #ifndef GPUTEXEL_HPP
 #define GPUTEXEL_HPP
@@ -47,8 +47,8 @@ template <class T> T table(T x, const int *knots, std::size_t count) { // x and 
 } // namespace arithmetic
 
 namespace detail {
-// Calls print(fen, sign, row) for each line GAME RESULT FEN [SCORE] [WEIGHT] of standard input, and prints the row,
-// or why there is none. The sign is −1 where the evaluation is from Black's view.
+// Calls print(fen, sign, row) for each line GAME RESULT FEN [SCORE] [WEIGHT] of standard input, and prints
+// the row, or why there is none. The sign is -1 where the evaluation is from Black's view.
 template <class F> bool each_line(View view, const F &print) {
     std::ios::sync_with_stdio(false);
     std::string line, row, fen;
@@ -166,14 +166,14 @@ template <class T> constexpr bool never = false;
 // constant. Plain data, so that tables of literals may be constexpr, copied and mirrored.
 struct Handle {
     const char *file = nullptr;
-    u32 line_or_node = 0, column_or_generation = 0;
+    u32 line = 0, column = 0; // or node and generation
     constexpr Handle() = default;
-    constexpr Handle(u32 node, u32 generation) : line_or_node(node), column_or_generation(generation) {}
-    constexpr Handle(Site s) : file(s.file_name()), line_or_node(s.line()), column_or_generation(s.column()) {}
-    bool is_constant() const { return !file && line_or_node == 0; }
-    auto all() const { return std::tie(line_or_node, column_or_generation, file); }
+    constexpr Handle(const char *f, u32 l, u32 c) : file(f), line(l), column(c) {}
+    constexpr Handle(Site s) : Handle(s.file_name(), s.line(), s.column()) {}
+    bool is_constant() const { return !file && line == 0; }
+    auto all() const { return std::tie(line, column, file); }
     bool operator==(const Handle &h) const { return all() == h.all(); }
-    std::string text(char c) const { return std::to_string(line_or_node) + c + std::to_string(column_or_generation); }
+    std::string text(char c) const { return std::to_string(line) + c + std::to_string(column); }
 };
 [[noreturn]] inline void stop(const std::string &where, const std::string &why) {
     std::fflush(stdout);
@@ -181,7 +181,7 @@ struct Handle {
     std::exit(1);
 }
 [[noreturn]] inline void refuse(const Handle &at, const std::string &why) {
-    stop(std::string(at.file) + ":" + std::to_string(at.line_or_node), why);
+    stop(std::string(at.file) + ":" + std::to_string(at.line), why);
 }
 
 template <class T> struct At { // a right-hand side: the conversion to it knows the line of the operator
@@ -191,16 +191,17 @@ template <class T> struct At { // a right-hand side: the conversion to it knows 
     constexpr At(const U &x, Site s = Site::current()) : v(static_cast<T>(x)), at(s) {}
 };
 
-// What cannot be recorded does not compile; the compiler names the line.
+// What cannot be recorded does not compile; the compiler names the line. There are no operators <<, %, |.
 #define GPUTEXEL_REFUSED(condition, op, why)                                                              \
-    template <class U, condition = 0> friend bool operator op(const T &, const U &) {                        \
+    template <class A, class U, condition = 0, std::enable_if_t<std::is_same<A, T>::value, int> = 0>         \
+    friend bool operator op(const A &, const U &) {                                                          \
         static_assert(never<U>, "gputexel: " why);                                                           \
         return false;                                                                                        \
     }
 #define GPUTEXEL_COMPARISON(op, mirrored, or_equal, yes)                                                     \
-    friend bool operator op(const T &a, const At<double> &b) { return above(a, b.v, or_equal, b.at) == yes; } \
-    template <class N, IfNumber<N> = 0> friend bool operator mirrored(N b, const At<T> &a) {                 \
-        return above(a.v, double(b), or_equal, a.at) == yes;                                                 \
+    friend bool operator op(const T &a, At<double> b) { return above(a, b.v, or_equal, b.at) == yes; }       \
+    template <class N, IfNumber<N> = 0> friend bool operator mirrored(N b, At<T> a) {                        \
+        return a.v op At<double>(b, a.at);                                                                   \
     }                                                                                                        \
     GPUTEXEL_REFUSED(IfNoNumber<U>, op, "scores are compared only with 0: use max, min or clamp")
 
@@ -215,8 +216,7 @@ template <bool is_pair> struct Score {
     template <class N, std::enable_if_t<!is_pair && is_number<N>, int> = 0>
     constexpr Score(N n) : x(static_cast<double>(n)), y(static_cast<double>(n)) {}
     template <class U, IfNumber<U> = 0> explicit operator U() const {
-        static_assert(never<U>, "gputexel: a score cannot become a number while it is recorded: use mg(), eg(), /, "
-                                "a comparison with 0, or a verb such as max or table");
+        static_assert(never<U>, "gputexel: a score cannot become a number while it is recorded: use a verb");
         return U();
     }
     // Friends are found for scores only, so that they never compete for an engine's enums.
@@ -228,26 +228,23 @@ template <bool is_pair> struct Score {
     friend T &operator-=(T &a, const At<T> &b) { return a = linear(a, 1, b.v, -1, b.at); }
     friend T &operator*=(T &a, const At<Value> &b) { return a = product(a, b.v, b.at); }
     friend T &operator/=(T &a, const At<double> &b) { return a = linear(a, 1 / b.v, T(), 0, b.at); }
-    friend T operator+(const T &a) { return a; }
     friend T operator-(const T &a) { return negative(a); }
-    template <class N, IfNumber<N> = 0> friend T operator*(N n, At<T> b) { return linear(b.v, n, T(), 0, b.at); }
-    template <class N, IfNumber<N> = 0> friend T operator+(N n, At<T> b) { return linear(T(n), 1, b.v, 1, b.at); }
-    template <class N, IfNumber<N> = 0> friend T operator-(N n, At<T> b) { return linear(T(n), 1, b.v, -1, b.at); }
+    friend T operator+(const T &a) { return a; }
+    template <class N, IfNumber<N> = 0>
+    friend T operator*(N n, const At<T> &b) { return linear(b.v, n, T(), 0, b.at); }
+    template <class N, IfNumber<N> = 0>
+    friend T operator+(N n, const At<T> &b) { return linear(T(n), 1, b.v, 1, b.at); }
+    template <class N, IfNumber<N> = 0>
+    friend T operator-(N n, const At<T> &b) { return linear(T(n), 1, b.v, -1, b.at); }
     GPUTEXEL_COMPARISON(>, <, false, true)
     GPUTEXEL_COMPARISON(>=, <=, true, true)
     GPUTEXEL_COMPARISON(<, >, true, false)
     GPUTEXEL_COMPARISON(<=, >=, false, false)
     GPUTEXEL_REFUSED(int, ==, "scores are not compared by == or !=; a branch on > 0 or < 0 can be recorded")
-    GPUTEXEL_REFUSED(int, !=, "scores are not compared by == or !=; a branch on > 0 or < 0 can be recorded")
     GPUTEXEL_REFUSED(int, >>, "a score is not shifted: use * or /, or mg(), eg() and pair()")
-    GPUTEXEL_REFUSED(int, <<, "a score is not shifted: use * or /, or mg(), eg() and pair()")
-    GPUTEXEL_REFUSED(int, %, "a score has no bits and no remainder: use mg(), eg() or a verb")
     GPUTEXEL_REFUSED(int, &, "a score has no bits and no remainder: use mg(), eg() or a verb")
-    GPUTEXEL_REFUSED(int, |, "a score has no bits and no remainder: use mg(), eg() or a verb")
-    GPUTEXEL_REFUSED(int, ^, "a score has no bits and no remainder: use mg(), eg() or a verb")
 #define GPUTEXEL_IF_ADDED std::enable_if_t<is_pair && is_number<U>, int>
-    GPUTEXEL_REFUSED(GPUTEXEL_IF_ADDED, +, "a number is added to a pair: write S(mg, eg), or pair(mg, eg) if it is not tuned")
-    GPUTEXEL_REFUSED(GPUTEXEL_IF_ADDED, -, "a number is added to a pair: write S(mg, eg), or pair(mg, eg) if it is not tuned")
+    GPUTEXEL_REFUSED(GPUTEXEL_IF_ADDED, +, "a number is added to a pair: write S(mg, eg) or pair(mg, eg)")
 };
 using Pair = Score<true>;
 using Value = Score<false>;
@@ -255,8 +252,9 @@ using Value = Score<false>;
 
 enum class Op : std::uint8_t { linear, make, mg, eg, taper, relu, relu2, square, sigmoid, table, product,
                                product_pair, bounded_mg, bounded_eg, scale_eg, scale };
-inline constexpr const char *NAMES[] = {"identity", "", "", "", "", "relu", "relu2", "square", "sigmoid", "table",
-                                        "identity", "identity", "bounded_mg", "bounded_eg", "scale_eg", "scale"};
+inline constexpr const char *NAMES[] = {"", "", "", "", "", "relu", "relu2", "square", "sigmoid", "table",
+                                        "identity", "identity", // a product without a function
+                                        "bounded_mg", "bounded_eg", "scale_eg", "scale"};
 inline constexpr const char *PHASES[] = {"mg", "eg"};
 using Ref = u32; // a node, or with this bit a parameter
 constexpr Ref PARAMETER = 0x80000000u;
@@ -265,6 +263,7 @@ constexpr u32 FIRST = 12, OWN = 4, STRIDE = 20000;
 enum Constant : u32 { ONE, MINUS_ONE, ONE_MG, ONE_EG };
 using Two = std::array<double, 2>;
 using Constants = std::array<double, 4>; // of a verb
+using Knots = std::vector<int>;
 inline constexpr double CONSTANTS[OWN][2] = {{1, 1}, {-1, -1}, {1, 0}, {0, 1}};
 inline constexpr const char *CONSTANT_NAMES[OWN] = {"one", "minus_one", "one_mg", "one_eg"};
 using Entries = std::vector<std::pair<u32, double>>;
@@ -273,7 +272,7 @@ struct Verb { // a place in the source, with what does not change there
     Op op;
     Handle at;
     Constants k; // over, low or at_most; high; divide; one
-    std::vector<int> knots;
+    Knots knots;
 };
 struct Operand { Ref ref; double x, y; };
 struct Branch { Ref on, next; bool positive; Site at; };   // the score, and the next node of the tape
@@ -281,7 +280,7 @@ struct Share { double m = 0, e = 0; Ref ref = 0; };        // what counts in the
 struct Node {
     u32 verb = 0; // 0: linear
     Ref a = 0, b = 0;
-    double ka = 0, kb = 0, c = 0, d = 0; // of linear: a·ka + b·kb + (c, d); of a taper: the phase and the whole
+    double ka = 0, kb = 0, c = 0, d = 0; // a·ka + b·kb + (c, d); of a taper: phase and whole
     double x = 0, y = 0;                 // the value, or the middlegame and the endgame value
     Share share{};
 };
@@ -325,6 +324,7 @@ struct Row {
     Ref factor_of = 0;              // what it multiplies,
     bool reversed = false;          // which is from Black's view
     double added_after = 0;         // part of the offset
+    auto all() const { return std::tie(entries, phase, offset, factor_slot); }
 };
 inline std::string shown(double x) {
     if (x == std::floor(x) && std::fabs(x) < 1e9) return std::to_string(static_cast<long>(x));
@@ -342,7 +342,7 @@ class Recorder {
     Site last = Site::current();
 
     template <class T> T linear(const T &a, double ka, const T &b, double kb, Site at) {
-        if (next != until && !(a.handle.is_constant() && b.handle.is_constant())) return again<T>(Op::linear, at);
+        if (is_again(a, b)) return again<T>(Op::linear, at);
         const Operand x = operand(a, at), y = operand(b, at); // the order of first use is that of the indices
         const double m = ka * x.x + kb * y.x, e = ka * x.y + kb * y.y;
         if ((x.ref | y.ref) == 0 || mode == Mode::playing) return {m, e};
@@ -353,8 +353,8 @@ class Recorder {
         return {m, e, top()};
     }
     template <class T, class A, class B>
-    T verb(Op op, Site at, const A &x, const B &y, const Constants &given, const std::vector<int> &knots = {}) {
-        if (next != until && !(x.handle.is_constant() && y.handle.is_constant())) return again<T>(op, at);
+    T verb(Op op, Site at, const A &x, const B &y, const Constants &given, const Knots &knots = {}) {
+        if (is_again(x, y)) return again<T>(op, at);
         Node n;
         if (op == Op::taper) n.c = given[0], n.d = given[1]; // the phase is no constant
         n.verb = verb_at(op, at, op == Op::taper ? Constants() : given, knots);
@@ -371,8 +371,7 @@ class Recorder {
         const bool yes = or_equal ? difference >= 0 : difference > 0;
         if (x.ref == 0 || mode == Mode::playing) return yes;
         if (number != 0)
-            refuse(at, "a score is compared with a number other than 0: use max, min, clamp, relu or table, and "
-                       "leave lazy exits out of this build");
+            refuse(at, "a score is compared with a number other than 0: use max, min, clamp, relu or table");
         if (turned && branches.empty() && (next != until || nodes.size() != until)) refuse_change(at);
         if (mode == Mode::recording) branches.push_back({x.ref, Ref(nodes.size()), yes != turned, at});
         return yes != turned;
@@ -390,8 +389,8 @@ class Recorder {
         std::sort(row.entries.begin(), row.entries.end());
         const double again = evaluate_row();
         if (!(std::fabs(again - eval) <= 1e-6 * std::max(1.0, std::fabs(eval))))
-            refuse(last, "the record gives " + shown(again) + ", the evaluation gave " + shown(eval) + ": " + fen);
-        const auto put = [&out](u32 i, double x) { out += ' ', out += shown(i), out += ':', out += shown(x); };
+            refuse(last, "the record gives " + shown(again) + " in place of " + shown(eval) + ": " + fen);
+        const auto put = [&](u32 i, double x) { out += ' ', out += shown(i), out += ':', out += shown(x); };
         if (row.phase != 0) put(1, row.phase);
         put(2, eval);
         if (row.offset != 0) put(3, row.offset), has_offset = true;
@@ -407,7 +406,7 @@ class Recorder {
         std::string line;
         while (std::getline(played, line) && line[0] == '#') {}
         const std::size_t at = line.find(" 2:"), comment = line.find(" # ");
-        if (!played || at == line.npos || comment == line.npos || line.compare(comment + 3, line.npos, fen) != 0)
+        if (!played || std::max(at, comment) == line.npos || line.compare(comment + 3, line.npos, fen) != 0)
             stop("--played", "has no evaluation of " + fen);
         const double difference = std::fabs(std::strtod(&line[at + 3], nullptr) - eval);
         compared++;
@@ -417,8 +416,8 @@ class Recorder {
     bool agrees() const { // but for rounding: by the taper, and by each verb
         const int limit = slots.empty() ? 1 : std::max(3, 1 + int(slots.size())), n = differ[limit];
         if (played.is_open())
-            std::fprintf(stderr, "gputexel: %d of %d evaluations differ from those played by more than %d; the largest, "
-                         "by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
+            std::fprintf(stderr, "gputexel: %d of %d evaluations differ by more than %d from those played, "
+                                 "at most by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
         return n == 0;
     }
     void use_values(const char *path) {
@@ -443,7 +442,8 @@ class Recorder {
     std::unordered_map<std::string, Two> values;
     std::vector<Slot> slots;
     std::vector<Branch> branches, taken;
-    u32 current = 0, ranges = 1, last_verb = 0; // the generation of new nodes (0: before all positions); how many ranges there are
+    u32 current = 0; // the generation of new nodes; 0: before all positions
+    u32 ranges = 1, last_verb = 0;
     Ref next = 0, until = 0; // of the tape of the first evaluation, what the second one has still to pass
     bool turned = false, constants_used[OWN] = {}, has_offset = false, tapered = false;
     Ref root = 0, permanent = 0;
@@ -455,19 +455,17 @@ class Recorder {
     std::vector<Share> functions, stages, found;
     mutable std::vector<std::array<double, 3>> sums;
 
-    Handle top() const { return {Ref(nodes.size() - 1), current}; }
+    Handle top() const { return {nullptr, Ref(nodes.size() - 1), current}; }
     const Verb &verb_of(const Node &n) const { return verbs[n.verb]; }
-    bool is(Ref r, Op from, Op until) const {
-        return !(r & PARAMETER) && verb_of(nodes[r]).op >= from && verb_of(nodes[r]).op <= until;
-    }
-    u32 verb_at(Op op, const Handle &at, const Constants &k, const std::vector<int> &knots) {
+    bool is_op(const Verb &v, Op from, Op to) const { return v.op >= from && v.op <= to; }
+    bool is(Ref r, Op from, Op to) const { return !(r & PARAMETER) && is_op(verb_of(nodes[r]), from, to); }
+    u32 verb_at(Op op, const Handle &at, const Constants &k, const Knots &knots) {
         for (std::size_t tried = 1; tried < verbs.size(); tried++) { // begins where it was called last time
             last_verb = last_verb + 1 < verbs.size() ? last_verb + 1 : 1;
             const Verb &v = verbs[last_verb];
             if (v.op != op || !(v.at == at)) continue;
             if (v.k != k || v.knots != knots)
-                refuse(at, "the limits, divisors or knots of this verb change: they must be constants, and in C++17 "
-                           "such verbs stand on lines of their own");
+                refuse(at, "the limits, divisors or knots of this verb change: they must be constants");
             return last_verb;
         }
         verbs.push_back({op, at, k, knots});
@@ -485,36 +483,35 @@ class Recorder {
         const Handle &h = s.handle;
         last = at;
         if (h.file) return operand(PARAMETER | parameter(h, {{s.x, s.y}}, p));
-        if (h.line_or_node == 0) return {0, s.x, s.y};
-        if (h.column_or_generation != 0 && h.column_or_generation != current)
-            refuse(at, "a score of an earlier position is used here (a cache?): leave caches out of this build");
-        return operand(h.line_or_node);
+        if (h.line == 0) return {0, s.x, s.y};
+        if (h.column != 0 && h.column != current)
+            refuse(at, "a score of an earlier position is used here (a cache?)");
+        return operand(h.line);
     }
     Ref with_node(const Operand &o) { // a constant gets a node where a verb refers to it
         if (o.ref != 0 || (o.x == 0 && o.y == 0)) return o.ref;
         Node &n = grow();
         n.x = n.c = o.x, n.y = n.d = o.y;
-        return top().line_or_node;
+        return top().line;
     }
     Node &grow() {
         if (mode == Mode::setup && nodes.size() > 1000000)
-            refuse(last, "a million sums outside of recorded positions: begin main with gputexel::play(argc, argv)");
+            refuse(last, "a million sums outside of a recording: begin main with gputexel::play(argc, argv)");
         return nodes.emplace_back();
     }
     u32 parameter(const Handle &h, const Two &v, bool is_pair) {
-        auto &known = cache[(h.line_or_node * 2654435761u + h.column_or_generation * 2246822519u) >> 16];
+        auto &known = cache[(h.line * 2654435761u + h.column * 2246822519u) >> 16];
         if (!(known.first == h)) known = {h, enter(h, v, is_pair)};
         const Parameter &p = parameters[known.second];
         if (p.source != v || p.is_pair != is_pair)
-            refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop): write S where "
-                            "the number stands");
+            refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop)");
         return known.second;
     }
     u32 enter(const Handle &h, const Two &v, bool is_pair) {
         std::string name = base_name(h.file) + "_" + h.text('_');
         for (char &c : name) c = c == ',' || c == '"' || c == ' ' ? '_' : c;
-        auto known = by_name.find(name);
-        for (; known != by_name.end(); known = by_name.find(name += "b")) // a file of this name in another folder
+        auto known = by_name.find(name); // perhaps of a file of this name in another folder
+        for (; known != by_name.end(); known = by_name.find(name += "b"))
             if (!std::strcmp(parameters[known->second].place.file, h.file)) return known->second;
         if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
         by_name[name] = u32(parameters.size());
@@ -527,7 +524,7 @@ class Recorder {
         if (own != values.end()) p.value = own->second;
         if (!p.is_pair) p.value.fill(p.value[0] != 0 ? p.value[0] : p.value[1]); // may be of one phase only
     }
-    static std::string base_name(const std::string &file) { return file.substr(file.find_last_of("/\\") + 1); }
+    static std::string base_name(const std::string &f) { return f.substr(f.find_last_of("/\\") + 1); }
 
     static double apply(const Verb &v, double x) {
         switch (v.op) {
@@ -562,12 +559,15 @@ class Recorder {
         }
     }
     // In the second evaluation, up to the first branch: the result is known from the first one.
+    template <class A, class B> bool is_again(const A &a, const B &b) const {
+        return next != until && !(a.handle.is_constant() && b.handle.is_constant());
+    }
     template <class T> T again(Op op, Site at) {
         while (op != Op::linear && next + 1 < until && nodes[next].verb == 0) next++; // constants
         const Node &n = nodes[next];
         last = at;
         if (verb_of(n).op != op) refuse_change(at);
-        return {n.x, n.y, {next++, current}};
+        return {n.x, n.y, {nullptr, next++, current}};
     }
     [[noreturn]] static void refuse_change(Site at) {
         refuse(at, "the evaluation of a position is not the same when it is repeated (a cache?)");
@@ -581,25 +581,24 @@ class Recorder {
         mode = Mode::recording, turned = turn;
         const Value result = linear(evaluate(fen), 1, Value(), 0, last); // a node, even of a single number
         if (turn && branches.empty()) refuse_change(last);
-        mode = Mode::setup, turned = false, root = result.handle.line_or_node;
+        mode = Mode::setup, turned = false, root = result.handle.line;
         return result.x;
     }
-    // A position with branches on a sign is evaluated once more, with every branch turned; only the factor may
-    // differ then. Up to the first branch both tapes are the same. Returns whether Black is stronger.
+    // A position with branches on a sign is evaluated once more, with every branch turned; only the factor
+    // may differ then. Up to the first branch both tapes are the same. Returns whether Black is stronger.
     template <class F> bool record_turned(const F &evaluate, const std::string &fen, double view) {
         taken.swap(branches);
         const Branch &first = taken[0], *other = nullptr;
-        for (const Branch &b : taken)
-            if (b.on != row.factor_of && !(is(b.on, Op::eg, Op::eg) && nodes[b.on].a == row.factor_of) && !other)
-                other = &b;
+        for (const Branch &b : taken) {
+            const Ref score = is(b.on, Op::eg, Op::eg) ? nodes[b.on].a : b.on;
+            if (score != row.factor_of && b.on != row.factor_of && !other) other = &b;
+        }
         run(evaluate, fen, true);
         analyze(turned_row, view);
-        if (turned_row.entries != row.entries || turned_row.phase != row.phase || turned_row.offset != row.offset ||
-            turned_row.factor_slot != row.factor_slot)
-            refuse_by_schema(first.at, "a branch on the sign of a score changes more than a scale factor (max, min, relu "
-                                       "and bounded are alternatives)");
+        if (turned_row.all() != row.all())
+            refuse_by_schema(first.at, "a branch on the sign of a score changes more than a scale factor");
         if (other && turned_row.factor != row.factor)
-            refuse(other->at, "a scale factor depends on the sign of another score than the one that it multiplies");
+            refuse(other->at, "a scale factor depends on the sign of another score than it multiplies");
         return first.positive == row.reversed;
     }
 
@@ -612,8 +611,8 @@ class Recorder {
         if (share.ref == 0 && !is_parameter) waiting++;
         share = {share.m + m, share.e + e, r};
     }
-    // Walks from a node to the parameters, which are then in `found`, with what they count in the middlegame and
-    // in the endgame value. In a sum of single values, shares are of both, until mg() or eg() says which.
+    // Walks from a node to the parameters, which are then in `found`, with what they count in the middlegame
+    // and in the endgame value. In a sum of single values that is both, until mg() or eg() says which.
     void walk(Ref from, double m, double e, const Handle *of_sum) {
         constant = {};
         functions.clear(), stages.clear(), found.clear();
@@ -682,7 +681,8 @@ class Recorder {
             sum.members[s.ref + OWN] = true;
             to.emplace_back(base + OWN + s.ref, s.m != 0 ? s.m : s.e);
         }
-        put_constants(to, base, sum, constant[!is_pair && sum.is_eg()], constant[is_pair || sum.is_eg()], present);
+        const double m = constant[!is_pair && sum.is_eg()], e = constant[is_pair || sum.is_eg()];
+        put_constants(to, base, sum, m, e, present);
     }
     Op kind(const Slot &s) const { return s.terms.empty() ? verbs[s.verb].op : Op::linear; }
     Slot &slot(u32 verb, u32 occurrence, const std::vector<Term> &terms) {
@@ -690,17 +690,19 @@ class Recorder {
         for (Slot &s : slots) {
             if (s.verb == verb && s.occurrence == occurrence) {
                 if (s.terms == terms) return s;
-                refuse_by_schema(verbs[verb].at, "this counts otherwise than in positions before (factor, sign or phase)");
+                refuse_by_schema(verbs[verb].at, "this counts otherwise than in positions before");
             }
             if (terms.empty() && kind_of(verbs[s.verb]) == kind_of(verbs[verb]))
-                refuse(verbs[verb].at, "another one of its kind: the schema has one factor, and one bound for each phase");
+                refuse(verbs[verb].at, "another one of its kind: there may be one factor, one bound a phase");
         }
         if (ranges + 4 > 49) refuse(verbs[verb].at, "there are more verbs than a schema has room for");
         slots.push_back({verb, occurrence, terms, {ranges}, {ranges + 2}});
         ranges += slots.back().is_product() ? 4 : 2;
         return slots.back();
     }
-    double in_score(const Two &v) const { return tapered ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0]; }
+    double in_score(const Two &v) const {
+        return tapered ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0];
+    }
 
     // Splits the tape into stages (a factor, bounds), verbs that add, and the linear part. If the
     // factor multiplies what was known before the first branch, nothing else is new in the second evaluation.
@@ -714,20 +716,24 @@ class Recorder {
             const Share s = stages[0];
             const Node n = nodes[s.ref];
             const Verb v = verb_of(n);
-            if (stages.size() > 1 || !functions.empty() || !found.empty() || s.m != s.e || std::fabs(s.m) != 1)
-                refuse(v.at, "tuned numbers are added after this, or it is multiplied; the schema applies it last, and "
-                             "only plain numbers may be added then");
+            const bool is_last = stages.size() == 1 && functions.empty() && found.empty();
+            if (!is_last || s.m != s.e || std::fabs(s.m) != 1)
+                refuse(v.at, "tuned numbers are added after this, or it is multiplied: it comes last");
             to.offset += in_score(constant);
             from = n.a, view = s.m;
             const bool is_factor = v.op >= Op::scale_eg;
             Slot &f = slot(n.verb, 0, {});
             f.sides[0] = true, f.sides[1] = is_factor;
-            put_sum(is_factor ? to.factor : to.entries, n.b, false, true, is_factor ? 0 : f.sum.base(0), f.sum, v.at);
-            if (!is_factor) continue;
+            if (!is_factor) {
+                put_sum(to.entries, n.b, false, true, f.sum.base(0), f.sum, v.at);
+                continue;
+            }
+            put_sum(to.factor, n.b, false, true, 0, f.sum, v.at);
             to.factor_slot = u32(&f - slots.data()) + 1, to.factor_of = n.a, to.reversed = view < 0;
             to.added_after = to.offset;
-            if (&to == &turned_row && n.a < until && !staged && n.a == row.factor_of && to.reversed == row.reversed &&
-                to.offset == row.added_after && (!tapered || phase == row.phase)) {
+            const bool as_before = n.a < until && n.a == row.factor_of && to.reversed == row.reversed;
+            if (&to == &turned_row && !staged && as_before && to.offset == row.added_after &&
+                (!tapered || phase == row.phase)) {
                 to.entries = row.entries, to.offset = row.offset, to.phase = row.phase, tapered = whole != 0;
                 return;
             }
@@ -740,12 +746,11 @@ class Recorder {
             Parameter &p = parameters[s.ref];
             const char kind = std::fabs(s.m - s.e) <= 1e-12 * std::fabs(s.m) ? 'b' : s.e == 0 ? 'm' : 'e';
             if ((kind == 'e' && s.m != 0) || (p.linear != 0 && p.linear != kind))
-                refuse_by_schema(p.place, "this number counts differently in middlegame and endgame, or in both phases "
-                                          "here and in one phase there");
+                refuse_by_schema(p.place, "this number counts differently in middlegame and endgame");
             p.linear = kind;
             to.entries.emplace_back(FIRST + OWN + s.ref, s.m != 0 ? s.m : s.e);
         }
-        if (!functions.empty()) put_terms(to, std::vector<Share>(functions.rbegin(), functions.rend()));
+        put_terms(to, std::vector<Share>(functions.rbegin(), functions.rend()));
     }
     struct Instance { // the terms of one sum and side
         Ref base, times;
@@ -763,10 +768,11 @@ class Recorder {
                 t.times = verb_of(*f).op == Op::product ? 1 : 2;
                 own.base = f->a, own.times = f->b;
                 if (t.times == 1 && is(f->b, Op::relu, Op::table)) std::swap(own.base, own.times);
-                if (is(own.base, Op::relu, Op::table)) t.verb = nodes[own.base].verb, own.base = nodes[own.base].a;
+                const Node &g = nodes[is(own.base, Op::relu, Op::table) ? own.base : 0];
+                if (g.verb != 0) t.verb = g.verb, own.base = g.a;
             }
             if (is(own.base, Op::mg, Op::eg)) t.takes = is(own.base, Op::mg, Op::mg) ? 'm' : 'e';
-            Instance *with = nullptr; // functions of one sum, or of the two values of one pair, share an accumulator
+            Instance *with = nullptr; // functions of one sum, or of both values of a pair, share one
             for (Instance &other : instances) {
                 if (other.times != 0 || own.times != 0 || other.black != own.black) continue;
                 const bool pair = t.takes != 'u' && other.terms[0].takes != 'u' &&
@@ -778,18 +784,19 @@ class Recorder {
         for (std::size_t i = 0; i < instances.size(); i++) {
             const Instance &own = instances[i];
             const u32 verb = own.terms[0].verb;
+            const Handle at = verbs[verb].at;
             u32 occurrence = 0;
             bool present = false; // needed where the function of 0 is not 0
             for (std::size_t j = 0; j < i; j++)
                 occurrence += instances[j].terms[0].verb == verb && instances[j].black == own.black;
-            for (const Term &t : own.terms) present |= verbs[t.verb].op == Op::sigmoid || verbs[t.verb].op == Op::table;
+            for (const Term &t : own.terms) present |= is_op(verbs[t.verb], Op::sigmoid, Op::table);
             Slot &s = slot(verb, occurrence, own.terms);
             s.sides[own.black] = true;
             const Ref base = own.is_pair ? nodes[own.base].a : own.base;
-            put_sum(to.entries, base, own.is_pair, present, s.sum.base(own.black), s.sum, verbs[verb].at);
-            if (own.times != 0)
-                put_sum(to.entries, own.times, own.terms[0].times == 2, false, s.factor.base(own.black), s.factor,
-                        verbs[verb].at);
+            put_sum(to.entries, base, own.is_pair, present, s.sum.base(own.black), s.sum, at);
+            if (own.times == 0) continue;
+            const bool times_pair = own.terms[0].times == 2;
+            put_sum(to.entries, own.times, times_pair, false, s.factor.base(own.black), s.factor, at);
         }
     }
     // The schema's own arithmetic, from the record alone.
@@ -800,14 +807,15 @@ class Recorder {
             const u32 k = e.first % STRIDE - FIRST;
             const double *v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value.data();
             const char phases = k < OWN || e.first >= STRIDE ? 'b' : parameters[k - OWN].linear;
-            sum[0] += phases == 'e' ? 0 : e.second * v[0], sum[1] += phases == 'm' ? 0 : e.second * v[1], sum[2] = 1;
+            sum[0] += phases == 'e' ? 0 : e.second * v[0], sum[1] += phases == 'm' ? 0 : e.second * v[1];
+            sum[2] = 1;
         }
         const auto by = [&](const Slot &s, bool black) { return sums[s.sum.range + black][s.sum.is_eg()]; };
         Two score{{sums[0][0], sums[0][1]}};
         for (const Slot &s : slots)
             for (const Term &t : s.terms)
                 for (u32 side = 0; side < 2; side++) {
-                    const auto &x = sums[s.sum.range + side], &y = sums[t.times != 0 ? s.factor.range + side : 0];
+                    const auto &x = sums[s.sum.range + side], &y = sums[t.times ? s.factor.range + side : 0];
                     if (x[2] == 0 || (t.times != 0 && y[2] == 0)) continue;
                     const double f = apply(verbs[t.verb], x[s.takes_eg(t)]) * (side ? -1 : 1);
                     for (u32 to = 0; to < 2; to++)
@@ -821,7 +829,8 @@ class Recorder {
         const Slot *s = row.factor_slot != 0 ? &slots[row.factor_slot - 1] : nullptr;
         if (s && kind(*s) == Op::scale_eg) score[1] = changed(verbs[s->verb], score[1], by(*s, score[1] < 0));
         const double total = in_score(score);
-        return row.offset + (s && kind(*s) == Op::scale ? changed(verbs[s->verb], total, by(*s, total < 0)) : total);
+        if (!s || kind(*s) != Op::scale) return row.offset + total;
+        return row.offset + changed(verbs[s->verb], total, by(*s, total < 0));
     }
 
     // ---- the schema
@@ -833,7 +842,8 @@ class Recorder {
     // Puts the texts in the places of $.
     static std::string fill(const char *pattern, std::initializer_list<std::string> texts) {
         std::string out;
-        for (auto text = texts.begin(); *pattern; pattern++) *pattern == '$' ? out += *text++ : out += *pattern;
+        for (auto text = texts.begin(); *pattern; pattern++)
+            *pattern == '$' ? out += *text++ : out += *pattern;
         return out;
     }
     static void list(std::string &to, const std::string &item, const char *between = ", ") {
@@ -849,7 +859,7 @@ class Recorder {
             if ((not_mg && p.used[0]) || (not_eg && p.used[1]))
                 refuse_by_schema(p.place, "this number counts in one phase here and elsewhere in the other");
             prior = {{not_mg ? 0 : p.value[0], not_eg ? 0 : p.value[1]}};
-            const bool mg = p.used[0] || (p.linear != 0 && !not_mg), eg = p.used[1] || (p.linear != 0 && !not_eg);
+            const bool mg = p.used[0] || (p.linear && !not_mg), eg = p.used[1] || (p.linear && !not_eg);
             phases = mg != eg ? PHASES[eg] : p.is_pair ? "both" : "untapered";
             const std::string at = std::string(p.place.file) + ":" + p.place.text(':');
             if (addresses) more = fill(R"(, "at": $)", {quoted(at)});
@@ -871,9 +881,10 @@ class Recorder {
         if (!points.empty()) more += fill(R"(, "knots": [$])", {points});
         if (v.k[0] != 0) more += fill(R"(, "over": $)", {shown(v.k[0])});
         if (t.times != 0) more += fill(R"(, "times": "$.$")", {factor, PHASES[s.times_eg(t, target)]});
-        return fill(R"({"op": "$", "scale": $$, "value": "$"})", {NAMES[int(v.op)], scale, more, PHASES[s.takes_eg(t)]});
+        return fill(R"({"op": "$", "scale": $$, "value": "$"})",
+                    {NAMES[int(v.op)], scale, more, PHASES[s.takes_eg(t)]});
     }
-    std::string accumulator_json(const Slot &s, const Sum &sum, const std::string &own, const std::string &factor) const {
+    std::string accumulator_json(const Slot &s, const Sum &sum, std::string own, std::string factor) const {
         const bool both = s.sides[0] && s.sides[1], has_terms = !factor.empty();
         std::string more, members;
         for (int to = 0; to < (whole != 0 ? 2 : 1) && has_terms; to++) {
@@ -885,10 +896,9 @@ class Recorder {
         if (!both && s.sides[1] && has_terms) more += R"(, "sign": -1)";
         for (u32 i = 0; i < sum.members.size(); i++)
             if (sum.members[i]) list(members, fill(R"({"use": $, "at": $})", {name(i), shown(i)}));
-        return fill(both ? R"(    {"name": "$", "sides": {"white": $, "black": $}$, "parameters": [$]})"
-                         : R"(    {"name": "$", "index": $$$, "parameters": [$]})",
-                    {own, both || !s.sides[1] ? shown(sum.base(false)) : "", both || s.sides[1] ? shown(sum.base(true)) : "",
-                     more, members});
+        const std::string at = fill(both ? R"("sides": {"white": $, "black": $})" : R"("index": $)",
+                                    {shown(sum.base(!both && s.sides[1])), shown(sum.base(true))});
+        return fill(R"(    {"name": "$", $$, "parameters": [$]})", {own, at, more, members});
     }
 
   public:
@@ -899,8 +909,8 @@ class Recorder {
             if (i >= OWN || constants_used[i]) list(numbers, parameter_json(i), ",\n");
         for (const Slot &s : slots) {
             const Verb &v = verbs[s.verb];
-            const std::string own = std::string(NAMES[int(v.op)]) + "_" + base_name(v.at.file) + "_" + v.at.text('_') +
-                                    "_" + shown(s.occurrence + 1);
+            const std::string own = fill("$_$_$_$", {NAMES[int(v.op)], base_name(v.at.file), v.at.text('_'),
+                                                     shown(s.occurrence + 1)});
             list(accumulators, accumulator_json(s, s.sum, own, own + "_factor"), ",\n");
             if (s.is_product()) list(accumulators, accumulator_json(s, s.factor, own + "_factor", ""), ",\n");
             count += (s.sides[0] && s.sides[1] ? 2 : 1) * (s.is_product() ? 2 : 1);
@@ -920,7 +930,7 @@ class Recorder {
             refuse(verbs.back().at, "the verbs need " + shown(double(count)) + " sums: a schema has 24");
         if (!accumulators.empty()) accumulators = ",\n  \"accumulators\": [\n" + accumulators + "\n  ]";
         if (!adjust.empty()) adjust = ",\n  \"adjust\": [" + adjust + "]";
-        const std::string with_phase = R"(
+        const char *const with_phase = R"(
   "phase": {"middlegame": $, "endgame": 0},
   "columns": {"phase": 1, )";
         std::ofstream file(path);
@@ -930,8 +940,8 @@ class Recorder {
 $
   ]$$$
 }
-)", {whole != 0 ? fill(with_phase.c_str(), {shown(whole)}) : "\n  \"columns\": {", has_offset ? "\"offset\": 3, " : "",
-     numbers, accumulators, adjust, factor});
+)", {whole != 0 ? fill(with_phase, {shown(whole)}) : "\n  \"columns\": {",
+     has_offset ? "\"offset\": 3, " : "", numbers, accumulators, adjust, factor});
         file.close();
         if (!file) std::fprintf(stderr, "gputexel: %s: not written\n", path);
         return bool(file);
@@ -946,7 +956,8 @@ template <class T> T negative(const T &a) { return linear(a, -1, T(), 0, recorde
 template <class T> bool above(const T &a, double number, bool or_equal, Site at) {
     return recorder().above(a, number, or_equal, at);
 }
-template <class T, class A, class B = Value, class... K> T verb(Op op, Site at, const A &x, const B &y = {}, K... k) {
+template <class T, class A, class B = Value, class... K>
+T verb(Op op, Site at, const A &x, const B &y = {}, K... k) {
     return recorder().template verb<T>(op, at, x, y, {{double(k)...}});
 }
 template <class T> T product(const T &a, const Value &b, Site at) {
@@ -955,7 +966,7 @@ template <class T> T product(const T &a, const Value &b, Site at) {
     else return a.handle.is_constant() ? linear(b, a.x, b, 0, at) : verb<T>(Op::product, at, a, b);
 }
 inline Pair operator*(const Value &a, const At<Pair> &b) { return product(b.v, a, b.at); }
-inline Value through(const Value &x, Site at, const std::vector<int> &knots) {
+inline Value through(const Value &x, Site at, const Knots &knots) {
     return recorder().verb<Value>(Op::table, at, x, Value(), {{}}, knots);
 }
 
@@ -964,9 +975,9 @@ inline Value through(const Value &x, Site at, const std::vector<int> &knots) {
 using detail::Pair, detail::Value;
 constexpr Pair S(double mg, double eg, GPUTEXEL_AT) { return {mg, eg, at}; }
 constexpr Value V(double x, GPUTEXEL_AT) { return {x, x, at}; }
-inline int result(const Value &x, GPUTEXEL_AT) { // a number to search with; refused while a position is recorded
+inline int result(const Value &x, GPUTEXEL_AT) { // a number to search with; refused in a recording
     if (detail::recorder().mode == detail::Recorder::Mode::recording)
-        detail::refuse(at, "result() ends a recording: the evaluation that is traced returns gputexel::Value");
+        detail::refuse(at, "result() ends a recording: the evaluation returns gputexel::Value");
     return static_cast<int>(detail::linear(x, 1, x, 0, at).x);
 }
 #ifndef GPUTEXEL_LOCATIONS
@@ -974,7 +985,7 @@ inline int result(const Value &x, GPUTEXEL_AT) { // a number to search with; ref
 #define V(x) V(x, ::gputexel::detail::Site{__FILE__, __LINE__, __COUNTER__ + 1})
 #endif
 
-// At the start of a process that plays: nothing is recorded; S and V take their values from a file, if there is one.
+// At the start of a process that plays: nothing is recorded, and S and V may take their values from a file.
 inline void play(int argc, char **argv) {
     detail::recorder().mode = detail::Recorder::Mode::playing;
     const char *path = std::getenv("GPUTEXEL_VALUES");
@@ -997,8 +1008,8 @@ inline void leaf(const std::string &fen) {
     std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
 }
 
-// Traces the positions on standard input. `evaluate` takes a FEN and returns a Value: White's view, unless `view`
-// says otherwise.
+// Traces the positions on standard input. `evaluate` takes a FEN and returns a Value: White's view, unless
+// `view` says otherwise.
 template <class F> int trace(int argc, char **argv, const F &evaluate, View view = View::white) {
     static_assert(std::is_same<decltype(evaluate(std::string())), Value>::value,
                   "gputexel: the evaluation returns gputexel::Value, the result of taper()");
@@ -1011,7 +1022,7 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
         else if (word == "--schema" && more) schema = argv[++i];
         else if (word == "--values" && more) r.use_values(argv[++i]);
         else if (word == "--played" && more) r.open_played(argv[++i]);
-        else detail::stop(argv[0], "usage: [--schema FILE] [--values FILE] [--played FILE] [--addresses] < POSITIONS");
+        else detail::stop(argv[0], "options are --schema FILE, --values FILE, --played FILE, --addresses");
     }
     const bool printed = detail::each_line(view, [&](const std::string &fen, int sign, std::string &row) {
         r.record(evaluate, fen, sign, row);
@@ -1038,7 +1049,7 @@ GPUTEXEL_VERB(Value, sigmoid, (Value x, int divide, int one), arithmetic::sigmoi
               verb<Value>(Op::sigmoid, at, x, Value(), 0, 0, divide, one))
 template <std::size_t N>
 GPUTEXEL_VERB(Value, table, (Value x, const int (&knots)[N][2]), arithmetic::table(x, knots[0], N),
-              through(x, at, std::vector<int>(knots[0], knots[0] + 2 * N)))
+              through(x, at, Knots(knots[0], knots[0] + 2 * N)))
 GPUTEXEL_VERB(Value, clamp, (Value x, int low, int high), arithmetic::limited(x, low, high),
               through(x, at, {low, low, high, high}))
 GPUTEXEL_VERB(Value, max, (Value a, Value b), a < b ? b : a,
@@ -1048,13 +1059,16 @@ GPUTEXEL_VERB(Value, min, (Value a, Value b), a < b ? a : b,
 GPUTEXEL_VERB(Pair, share, (Pair p, Value k, int one), pair(mg(p) * k / one, eg(p) * k / one),
               linear(product(p, k, at), 1.0 / one, p, 0, at))
 GPUTEXEL_VERB(Pair, bounded_mg, (Pair p, Value by, int at_most = UNLIMITED),
-              pair(arithmetic::bounded(mg(p), by, at_most), eg(p)), verb<Pair>(Op::bounded_mg, at, p, by, at_most))
+              pair(arithmetic::bounded(mg(p), by, at_most), eg(p)),
+              verb<Pair>(Op::bounded_mg, at, p, by, at_most))
 GPUTEXEL_VERB(Pair, bounded_eg, (Pair p, Value by, int at_most = UNLIMITED),
-              pair(mg(p), arithmetic::bounded(eg(p), by, at_most)), verb<Pair>(Op::bounded_eg, at, p, by, at_most))
+              pair(mg(p), arithmetic::bounded(eg(p), by, at_most)),
+              verb<Pair>(Op::bounded_eg, at, p, by, at_most))
 GPUTEXEL_VERB(Value, scale, (Value x, Value by, int one, int low = 0, int high = UNLIMITED),
               arithmetic::scaled(x, by, one, low, high), verb<Value>(Op::scale, at, x, by, low, high, 0, one))
 GPUTEXEL_VERB(Pair, scale_eg, (Pair p, Value by, int one, int low = 0, int high = UNLIMITED),
-              pair(mg(p), scale(eg(p), by, one, low, high)), verb<Pair>(Op::scale_eg, at, p, by, low, high, 0, one))
+              pair(mg(p), scale(eg(p), by, one, low, high)),
+              verb<Pair>(Op::scale_eg, at, p, by, low, high, 0, one))
 GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole), (mg(p) * phase + eg(p) * (whole - phase)) / whole,
               verb<Value>(Op::taper, at, p, Value(), phase, whole))
 // Multiplies before it divides, as engines do that scale and taper in one expression.
