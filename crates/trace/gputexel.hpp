@@ -404,9 +404,11 @@ class Recorder {
     void compare_with_played(const std::string &fen) {
         if (!played.is_open()) return;
         std::string line;
-        while (std::getline(played, line) && line[0] == '#') {}
-        const std::size_t at = line.find(" 2:"), comment = line.find(" # ");
-        if (!played || std::max(at, comment) == line.npos || line.compare(comment + 3, line.npos, fen) != 0)
+        const std::string end = " # " + fen;
+        while (std::getline(played, line)) // others had nothing to record
+            if (line.size() > end.size() && line.substr(line.size() - end.size()) == end) break;
+        const std::size_t at = line.find(" 2:");
+        if (!played || at == line.npos)
             stop("--played", "has no evaluation of " + fen);
         const double difference = std::fabs(std::strtod(&line[at + 3], nullptr) - eval);
         compared++;
