@@ -43,14 +43,9 @@ static Value evaluate(const std::string &fen) {
     return taper(scale_eg(score, factor, 128, 0, 128), b.phase, 24);
 #else // a factor on the whole score, with an untapered number in it
     const Value value = taper(score, b.phase, 24) + (b.black_to_move ? -1 : 1) * COMPLEXITY_PAWNS;
-    const int strong = value >= 0 ? pawns[0] : pawns[1];
+    const int strong = 0 <= value ? pawns[0] : pawns[1];
     return scale(value, SCALE_BASE + SCALE_PAWN * strong, 128);
 #endif
 }
 
-#ifdef GPUTEXEL
 int main(int argc, char **argv) { return trace(argc, argv, evaluate); }
-#else
-#include "plain.hpp"
-int main() { return plain(evaluate, false); }
-#endif

@@ -60,9 +60,4 @@ static Value evaluate(const std::string &fen) {
     return taper(score, b.phase, 24);
 }
 
-#ifdef GPUTEXEL
 int main(int argc, char **argv) { return trace(argc, argv, evaluate); }
-#else
-#include "plain.hpp"
-int main() { return plain(evaluate, false); }
-#endif

@@ -29,7 +29,7 @@ static Value evaluate(const std::string &fen) { // from the view of the side to 
     return (b.black_to_move ? -value : value) + TEMPO;
 }
 
-#if defined(GPUTEXEL) && !defined(PLAY)
+#ifndef PLAY
 int main(int argc, char **argv) { return trace(argc, argv, evaluate, View::side_to_move); }
 #else
 #include "plain.hpp"
