@@ -47,7 +47,7 @@ const DISTANCE: f64 = 0.35;
 const ELO: f64 = 12.0;
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
 
-/// What the search proposes, whether or not it passes the test.
+/// File of the values that the search proposes, whether or not they pass the test.
 const PROPOSAL: &str = "result.json";
 
 /// Has the folder of the test in it.

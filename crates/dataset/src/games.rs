@@ -12,8 +12,8 @@ const RARE: usize = 4;
 const SHARED: (usize, f64) = (2, 0.25);
 /// One of so many games must repeat another one before any are united.
 const SOME: u64 = 20;
-/// Positions of a game, on average, from which on nearly all are recognized.
-const RECOGNIZED: u64 = 40;
+/// Number of features from which on rows tell games apart.
+const TOLD_APART: usize = 64;
 /// Positions of a game, on average, beyond which few games would have a single one by chance.
 const LONG: f64 = 5.0;
 
@@ -22,14 +22,17 @@ impl Dataset {
     /// but the first, its number and a lower one.
     ///
     /// Pawns move seldom, and what they form is hardly ever the same in two games once the opening is over. Without
-    /// squares of pawns, whole positions are compared.
+    /// squares of pawns, whole rows are compared; few features are alike in different games, and learn little of them.
     pub fn repeated_games(&self) -> HashMap<u32, u32> {
         let set = &self.metadata.feature_set;
         let is_pawn: Vec<bool> = set.features.iter().map(|feature| feature.group == "pawn").collect();
         let squares = is_pawn.iter().filter(|&&is_pawn| is_pawn).count() >= 48;
-        let mut kinds: Vec<(u64, u32)> = Vec::with_capacity(if self.has_games() { self.len() } else { 0 });
+        if !self.has_games() || is_pawn.len() < TOLD_APART {
+            return HashMap::new();
+        }
+        let mut kinds: Vec<(u64, u32)> = Vec::with_capacity(self.len());
         let mut bytes = Vec::new();
-        for n in 0..self.games.len() {
+        for n in 0..self.len() {
             bytes.clear();
             for (id, coefficient) in self.row(n).entries() {
                 if !squares || is_pawn[usize::from(self.feature_of(id))] {
@@ -77,13 +80,7 @@ impl Dataset {
         self.united
     }
 
-    /// Returns true if games were united of which so few positions are known that others were hardly recognized.
-    pub fn may_repeat_games(&self) -> bool {
-        let games = self.metadata.games.max(1);
-        self.united > 0 && self.len() as u64 / games < RECOGNIZED
-    }
-
-    /// Counts the positions that do not know their game: all of them, or those alone in theirs where games are long.
+    /// Counts the positions whose game is not known: all of them, or those alone in theirs where games are long.
     pub fn positions_without_game(&self) -> u64 {
         let mut sizes: HashMap<u32, u64> = HashMap::new();
         self.games.iter().for_each(|&game| *sizes.entry(game).or_default() += 1);
@@ -97,9 +94,6 @@ impl Dataset {
     }
 }
 
-fn root(first: &HashMap<u32, u32>, mut game: u32) -> u32 {
-    while let Some(&other) = first.get(&game) {
-        game = other;
-    }
-    game
+fn root(first: &HashMap<u32, u32>, game: u32) -> u32 {
+    std::iter::successors(Some(game), |game| first.get(game).copied()).last().unwrap_or(game)
 }

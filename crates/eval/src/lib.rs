@@ -161,7 +161,7 @@ impl Request {
         }
         if self.gradients {
             for (loss, gradient) in answer.losses.iter_mut().zip(answer.gradients.chunks_exact(size.max(1))) {
-                if gradient.iter().any(|slope| !slope.is_finite()) {
+                if !gradient.iter().fold(true, |all, slope| all & slope.is_finite()) {
                     *loss = f64::NAN;
                 }
             }

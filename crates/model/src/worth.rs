@@ -31,7 +31,7 @@ const PLAIN: [&str; 22] = [
 ];
 const PHASES: [&[&str]; 2] = [&["mg", "middlegame", "midgame", "opening", "op"], &["eg", "endgame", "end"]];
 
-/// What the words of a name say.
+/// Piece, phase and kind of a value, as far as its name has them.
 #[derive(Clone, Copy, Default)]
 struct Words {
     role: Option<usize>,
@@ -96,7 +96,7 @@ pub struct PieceValues {
 }
 
 impl PieceValues {
-    /// Those of pawn to king among features with the given names and groups.
+    /// Finds the values of pawn to king among features, given as names and groups.
     pub fn of<'a>(features: impl IntoIterator<Item = (&'a str, &'a str)>) -> [Self; 6] {
         let mut out: [Self; 6] = Default::default();
         let mut tables: BTreeMap<(usize, &str, Option<usize>), Vec<usize>> = BTreeMap::new();

@@ -196,12 +196,14 @@ impl Optimizer for Adam {
             let gradient = &evaluations.gradients[range.clone()];
             let loss = evaluations.losses[member];
             // A run that diverged stays where it is: it must be neither the best nor at a minimum.
-            if !loss.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+            // As bits, numbers are in order, and infinity and NaN are above all others.
+            let norm = f64::from_bits(gradient.iter().map(|g| g.abs().to_bits()).max().unwrap_or(0));
+            if !(loss.is_finite() && norm.is_finite()) {
                 (self.epoch_losses[member], self.gradient_norms[member]) = (f64::INFINITY, f64::INFINITY);
                 continue;
             }
             self.epoch_losses[member] += loss;
-            self.gradient_norms[member] = gradient.iter().fold(0.0, |norm, g| f64::max(norm, g.abs()));
+            self.gradient_norms[member] = norm;
             let moments =
                 self.first_moment[range.clone()].iter_mut().zip(&mut self.second_moment[range.clone()]);
             for ((value, g), (m, v)) in self.parameters[range.clone()].iter_mut().zip(gradient).zip(moments) {

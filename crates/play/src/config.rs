@@ -136,7 +136,7 @@ pub struct EngineConfig {
     /// xxh3 of the parameter file, if there is one.
     pub checksum: Option<String>,
     pub options: Vec<(String, String)>,
-    /// What a UCI engine calls itself.
+    /// The name that a UCI engine gives in its answer to `uci`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_name: Option<String>,
 }

@@ -66,7 +66,7 @@ pub enum Failure {
     Leaf(String, &'static str),
     #[error("died ({0})")]
     Died(String),
-    /// What did not come, and how long it was waited for.
+    /// The missing answer, and the time that was allowed for it.
     #[error("no {} within {:.1} s", .0, .1.as_secs_f64())]
     Hung(&'static str, Duration),
     /// It may go on for ever.

@@ -18,14 +18,14 @@ pub enum BlendShare {
 pub struct BlendSettings {
     /// Share of the search score in the targets; the rest is the result. `None`: results only.
     pub share: Option<BlendShare>,
-    /// Scale constant of search scores, base-10 form; `None` to fit it.
+    /// Scale constant of search scores, base-10 form; `None` for 1, or to fit it where a share is given.
     pub k: Option<f64>,
 }
 
 impl BlendSettings {
     pub(crate) fn validate(self) -> Result<()> {
         let share = match self.share {
-            None if self.k.is_some() => {
+            None | Some(BlendShare::Given(0.0)) if self.k.is_some() => {
                 let reason = "is only used where search scores are blended with results".to_string();
                 return Err(Error::Setting { setting: "blend-k", value: None, reason });
             }
@@ -42,7 +42,9 @@ impl BlendSettings {
         split: &Split,
         loss: LossKind,
     ) -> Result<Option<(Blend, BlendRecord)>> {
-        let Some(share) = self.share else { return Ok(None) };
+        let Some(share) = self.share.filter(|share| *share != BlendShare::Given(0.0)) else {
+            return Ok(None);
+        };
         let scores = data.search_scores();
         if share == BlendShare::Scores && !data.prefers_scores() {
             return Ok(None);
@@ -61,21 +63,12 @@ impl BlendSettings {
         if share == BlendShare::Scores && scored.iter().all(|&n| scores[n as usize] == 0.0) {
             return Ok(None); // results are what is left
         }
-        let alone = share == BlendShare::Scores;
-        let fits = self.k.is_none() && !alone && results_follow(data, &scored);
-        let k = match self.k {
-            Some(k) => k,
-            None if fits => {
-                let of: Vec<f64> = scored.iter().map(|&n| f64::from(scores[n as usize])).collect();
-                let fit = fit_scale(data, &of, &scored, loss).map_err(|error| {
-                    let advice = Advice::default().text("give it with ").setting("blend-k", "");
-                    Error::Usage(format!("K of the search scores: {}", error.without_advice())).advise(advice)
-                })?;
-                fit.k
-            }
-            // That of labels which are made of scores, so that the same positions always have the same targets.
-            None => Target::DEFAULT_K,
+        let fitted = match self.k.is_none() && share != BlendShare::Scores {
+            true => fitted_k(data, &scored, loss)?,
+            false => None,
         };
+        // By default that of labels which are made of scores, so that the same positions always have the same targets.
+        let k = self.k.or(fitted).unwrap_or(Target::DEFAULT_K);
         let share = match share {
             BlendShare::Given(share) => share,
             BlendShare::Scores => 1.0,
@@ -85,8 +78,8 @@ impl BlendSettings {
         let record = BlendRecord {
             scored: data.scored_positions(),
             positions: data.len() as u64,
-            k_fitted: fits,
-            k_default: self.k.is_none() && !fits,
+            k_fitted: fitted.is_some(),
+            k_default: self.k.is_none() && fitted.is_none(),
         };
         Ok(Some((blend, record)))
     }
@@ -97,14 +90,22 @@ const WINNING_CP: f32 = 300.0;
 /// Share of the points that winning scores bring at least in games that went on from the positions.
 const FOLLOWING: f64 = 0.8;
 
-/// Returns false if results do not follow the scores `which`, as where they are those of the games in whose searches
-/// the positions occurred: K would be that of other positions.
-pub(crate) fn results_follow(data: &Dataset, which: &[u32]) -> bool {
+/// Fits K of the scores `which` to their results; `None` if results do not follow them, as where they are those of the
+/// games in whose searches the positions occurred: K would be that of other positions.
+pub(crate) fn fitted_k(data: &Dataset, which: &[u32], loss: LossKind) -> Result<Option<f64>> {
     let (scores, results) = (data.search_scores(), data.game_results());
     let winning = which.iter().map(|&n| n as usize).filter(|&n| scores[n].abs() >= WINNING_CP);
     let points = winning.map(|n| f64::from(if scores[n] > 0.0 { results[n] } else { 1.0 - results[n] }));
     let (sum, count) = points.fold((0.0, 0u32), |(sum, count), points| (sum + points, count + 1));
-    count == 0 || sum >= FOLLOWING * f64::from(count)
+    if sum < FOLLOWING * f64::from(count) {
+        return Ok(None);
+    }
+    let of: Vec<f64> = which.iter().map(|&n| f64::from(scores[n as usize])).collect();
+    let fit = fit_scale(data, &of, which, loss).map_err(|error| {
+        let advice = Advice::default().text("give it with ").setting("blend-k", "");
+        Error::Usage(format!("K of the search scores: {}", error.without_advice())).advise(advice)
+    })?;
+    Ok(Some(fit.k))
 }
 
 #[cfg(test)]
@@ -131,8 +132,10 @@ mod tests {
             let mut settings = default_extraction();
             settings.target = target;
             settings.selection.duplicates = Duplicates::Keep;
-            extract_to(&[file.clone()], &settings, &output, &AtomicBool::new(false), &mut |_| Ok(()))
-                .unwrap();
+            extract_to(std::slice::from_ref(&file), &settings, &output, &AtomicBool::new(false), &mut |_| {
+                Ok(())
+            })
+            .unwrap();
             read(&output).unwrap()
         };
         let labelled = extracted(Target::Score { k: Target::DEFAULT_K });

@@ -12,10 +12,10 @@ use gputexel_report::{
     Conclusion, FactorDiagnostics, Finding, FindingKind, Judgement, ProgramDiagnostics, Verdict, grouped,
     quoted,
 };
-use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, Strength, space_of};
+use gputexel_tune::{Curvature, HeldOutGain, OptimizerConfig, space_of};
 
-/// Standard errors beyond which a difference counts.
-const CLEAR: f64 = 2.0;
+/// Standard errors beyond which a difference counts: of Student's t with the 9 degrees of freedom of ten folds, 97.5 %.
+const CLEAR: f64 = 2.26;
 /// Share of the loss below which a difference does not count, however certain it is.
 const SLIGHT: f64 = 1e-4;
 /// Number of games, or positions without games, below which nothing can be said.
@@ -40,12 +40,6 @@ pub(crate) fn conclude(tuned: &Tuned) -> Conclusion {
     Conclusion { findings: findings(tuned), verdict, next }
 }
 
-/// Returns the number of games of a run, or that of its positions if games are not known.
-fn independent(strength: Option<&Strength>, positions: u64) -> u64 {
-    let games = strength.filter(|strength| strength.folds > 0).map(|strength| strength.clusters);
-    games.unwrap_or(positions).min(positions)
-}
-
 /// Judges a difference of held-out losses by its error; one without an error says nothing.
 fn judge(HeldOutGain { before, after, error }: HeldOutGain) -> Judgement {
     let change = after - before;
@@ -60,12 +54,12 @@ fn judge(HeldOutGain { before, after, error }: HeldOutGain) -> Judgement {
 
 /// Judges a result; without held-out positions, by the loss in training only if that is worse.
 fn judgement(tuned: &Tuned) -> Judgement {
-    let few_games = independent(tuned.record.strength.as_ref(), tuned.positions) < MIN_GAMES;
+    let few_games = tuned.games.unwrap_or(tuned.positions) < MIN_GAMES;
     let is_worse = || tuned.loss_before.zip(tuned.loss).is_some_and(|(before, after)| after > before);
     match tuned.gain() {
         _ if tuned.doubts.compensated.is_some() && !tuned.is_start() => Judgement::CannotBeJudged,
         _ if few_games => Judgement::TooLittle,
-        None if tuned.has_few_positions() => Judgement::TooLittle,
+        None if crate::are_few(tuned.positions, tuned.outcome.z.len()) => Judgement::TooLittle,
         _ if tuned.is_start() => Judgement::Same,
         Some(gain) => match judge(gain) {
             Judgement::Better | Judgement::Same if tuned.doubts.not_held_out.is_some() => {
@@ -111,8 +105,9 @@ fn words(tuned: &Tuned, judgement: Judgement) -> String {
     let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
     match judgement {
         Judgement::TooLittle => format!(
-            "TOO LITTLE DATA: {} for {}: expect noise",
+            "TOO LITTLE DATA: {}{} for {}: expect noise",
             counted(tuned.positions, "position"),
+            tuned.games.map_or(String::new(), |games| format!(" of {}", counted(games, "game"))),
             counted(tuned.outcome.z.len() as u64, "parameter")
         ),
         Judgement::CannotBeJudged => match (&tuned.doubts.compensated, &tuned.doubts.not_held_out) {
@@ -176,8 +171,12 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
 
 fn findings(tuned: &Tuned) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    let wrong = tuned.doubts.wrong_trace.as_ref();
-    found.extend(wrong.map(|text| Finding::warning(FindingKind::WrongTrace, text, Vec::new())));
+    let doubts = [
+        (FindingKind::WrongTrace, &tuned.doubts.wrong_trace),
+        (FindingKind::MostlyDrawn, &tuned.doubts.mostly_drawn),
+    ];
+    let warned = |(kind, text): (_, &Option<String>)| Some(Finding::warning(kind, text.clone()?, Vec::new()));
+    found.extend(doubts.into_iter().filter_map(warned));
     found.extend(fallen_pieces(tuned));
     let relative = relative_tables(&tuned.features, &tuned.config().prior_theta);
     found.extend(relative.map(|text| Finding::warning(FindingKind::RelativeTables, text, Vec::new())));
@@ -191,7 +190,7 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
     }));
     if tuned.united_games > 0 {
         let games = counted(tuned.united_games, "game");
-        let text = format!("{games} of the data repeat others: held out together, and counted once");
+        let text = format!("{games} of the data repeat others, and are held out with them");
         found.push(Finding::warning(FindingKind::RepeatedGames, text, Vec::new()));
     }
     let term = tuned.constant_term.as_ref().map(|term| term.warning());
@@ -381,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_counts_beyond_two_errors() {
+    fn a_difference_counts_beyond_its_error() {
         let gain = |after: f64, error: f64| judge(HeldOutGain { before: 0.1, after, error });
         assert_eq!(gain(0.09, 0.004), Judgement::Better);
         assert_eq!(gain(0.09, 0.006), Judgement::Same);

@@ -6,8 +6,14 @@ use gputexel_model::Prior;
 use gputexel_report::grouped;
 use gputexel_tune::{Ahead, explained_compensation};
 
-/// Share of wins of one color among the results from which on little but the colors is learned.
-const ONE_SIDED: f64 = 0.85;
+/// Wins of one color among the decided results from which on little but the colors is learned, and draws among all
+/// results from which on they are named, percent.
+const ONE_SIDED: f64 = 85.0;
+const MOSTLY_DRAWN: f64 = 90.0;
+/// Positions of a game, on average, from which on nearly all games in the data twice are recognized.
+const RECOGNIZED: u64 = 40;
+/// Search scores that are fractions below it are hardly centipawns.
+const PAWNS: f32 = 25.0;
 
 /// What is known of the targets and the games of a dataset before anything is tuned.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +24,8 @@ pub struct Doubts {
     pub compensated: Option<String>,
     /// What is wrong with the trace that was imported.
     pub wrong_trace: Option<String>,
+    /// That few games were decided.
+    pub mostly_drawn: Option<String>,
     /// Why held-out positions are no measure.
     pub not_held_out: Option<String>,
 }
@@ -27,16 +35,23 @@ impl Doubts {
         // What the values of another engine call an advantage need not be material.
         let own = data.metadata().feature_set.imported.is_none();
         let ahead = own.then(|| Ahead::of(data)).flatten();
-        let compensated = ahead.as_ref().and_then(explained_compensation);
-        let not_held_out = one_sided(data).or_else(|| unknown_games(data));
-        Self { ahead, compensated, wrong_trace: wrong_trace(data), not_held_out }
+        let in_pawns = in_pawns(data);
+        let compensated = ahead.as_ref().filter(|_| in_pawns.is_none()).and_then(explained_compensation);
+        let not_held_out = in_pawns.or_else(|| one_sided(data)).or_else(|| unknown_games(data));
+        Self {
+            ahead,
+            compensated,
+            wrong_trace: wrong_trace(data),
+            mostly_drawn: mostly_drawn(data),
+            not_held_out,
+        }
     }
 
     /// Warnings for commands without a verdict.
     pub fn warnings(self) -> impl Iterator<Item = String> {
         let unplayable = self.compensated.map(|why| format!("do not play these values as they are: {why}"));
         let unmeasured = self.not_held_out.map(|why| format!("held-out losses say little: {why}"));
-        self.wrong_trace.into_iter().chain(unplayable).chain(unmeasured)
+        self.wrong_trace.into_iter().chain(self.mostly_drawn).chain(unplayable).chain(unmeasured)
     }
 }
 
@@ -68,31 +83,51 @@ pub fn wrong_trace(data: &Dataset) -> Option<String> {
     })
 }
 
+fn share_of(data: &Dataset, result: f32) -> f64 {
+    data.results().iter().filter(|&&other| other == result).count() as f64 / data.len().max(1) as f64
+}
+
 fn one_sided(data: &Dataset) -> Option<String> {
-    [(1.0, "White"), (0.0, "Black")].into_iter().find_map(|(won, color)| {
-        let wins = data.results().iter().filter(|&&result| result == won).count();
-        let share = wins as f64 / data.len().max(1) as f64;
-        (share >= ONE_SIDED).then(|| {
-            format!(
-                "{:.0} % of the results are wins of {color}, so that squares which tell the colors apart look good",
-                (100.0 * share).floor()
-            )
-        })
+    let [white, black] = [1.0, 0.0].map(|won| share_of(data, won));
+    let percent = (100.0 * white.max(black) / (white + black)).floor();
+    let color = if white > black { "White" } else { "Black" };
+    (percent >= ONE_SIDED).then(|| {
+        format!("{percent} % of the decided results are wins of {color}: squares tell the colors apart")
     })
+}
+
+/// Search scores in pawns make every position look even.
+fn in_pawns(data: &Dataset) -> Option<String> {
+    let scores: Vec<f32> =
+        data.search_scores().iter().map(|score| score.abs()).filter(|&s| s > 0.0).collect();
+    let small = scores.iter().filter(|&&score| score < PAWNS && score.fract() != 0.0).count();
+    let aimed_at = data.results() != data.game_results();
+    (aimed_at && small >= (scores.len() / 2).max(100))
+        .then(|| format!("most search scores are fractions below {PAWNS} centipawns: are they pawns?"))
+}
+
+fn mostly_drawn(data: &Dataset) -> Option<String> {
+    let percent = (100.0 * share_of(data, 0.5)).floor();
+    let text = || format!("{percent} % of the results are draws: only the others tell values apart");
+    (percent >= MOSTLY_DRAWN).then(text)
 }
 
 fn unknown_games(data: &Dataset) -> Option<String> {
     let without = data.positions_without_game();
     let positions = data.len() as u64;
     if without == positions {
-        return Some("the positions do not know their games, and neighbors are on both sides".to_string());
+        return Some(
+            "the games of the positions are not known, and neighbors may be held out from each other"
+                .to_string(),
+        );
     }
     if without > 0 {
         let (without, positions) = (grouped(without), grouped(positions));
-        return Some(format!("{without} of {positions} positions do not know their games"));
+        return Some(format!("the games of {without} of {positions} positions are not known"));
     }
-    data.may_repeat_games().then(|| {
-        let united = grouped(data.united_games());
+    let united = data.united_games();
+    (united > 0 && positions < RECOGNIZED * data.metadata().games).then(|| {
+        let united = grouped(united);
         format!("{united} games are in the data twice, and others may be: too few positions of each to tell")
     })
 }
@@ -142,13 +177,31 @@ mod tests {
     }
 
     #[test]
+    fn scores_in_pawns_are_no_targets() {
+        let in_pawns = |line: &str| format!("{line} 0.4\n");
+        let mut data = extracted(&[games(0..12, true).lines().map(in_pawns).collect()]);
+        assert_eq!(Doubts::of(&data).not_held_out, None);
+        data.blend(gputexel_dataset::Blend { share: 1.0, k: 1.0 }).unwrap();
+        assert!(Doubts::of(&data).not_held_out.unwrap().contains("are they pawns?"));
+    }
+
+    #[test]
     fn positions_without_games_and_one_sided_results_are_no_measure() {
         let doubt = |files: &[String]| Doubts::of(&extracted(files)).not_held_out;
         assert_eq!(doubt(&[games(0..12, true)]), None);
-        assert!(doubt(&[games(0..12, false)]).unwrap().contains("do not know their games"));
+        assert!(doubt(&[games(0..12, false)]).unwrap().contains("are not known"));
         let won = |text: String| text.replace(" 0 4k3", " 1 4k3");
         let mixed = doubt(&[games(0..12, true), games(12..18, false)]);
-        assert!(mixed.unwrap().contains("positions do not know their games"));
+        assert!(mixed.unwrap().contains("positions are not known"));
         assert!(doubt(&[won(games(0..12, true))]).unwrap().starts_with("100 %"));
+        let unlosing = doubt(&[games(0..12, true).replace(" 0 4k3", " 0.5 4k3")]).unwrap();
+        assert!(unlosing.starts_with("100 % of the decided results are wins of White"), "{unlosing}");
+        let drawn = won(games(0..12, true)).replace(" 1 4k3", " 0.5 4k3");
+        assert!(
+            Doubts::of(&extracted(&[drawn]))
+                .mostly_drawn
+                .unwrap()
+                .starts_with("100 % of the results are draws")
+        );
     }
 }

@@ -197,11 +197,6 @@ impl Tuned {
         self.held_out_gain.or_else(|| self.record.strength.as_ref()?.gain)
     }
 
-    /// Returns true if there are fewer than ten positions per coordinate.
-    pub fn has_few_positions(&self) -> bool {
-        super::are_few(self.positions, self.outcome.z.len())
-    }
-
     /// Returns true if nothing was better than the start.
     pub fn is_start(&self) -> bool {
         let kept = self.record.strength.as_ref().is_some_and(|strength| strength.keeps_prior);

@@ -322,7 +322,7 @@ impl Run<'_> {
         };
         let weights = if regularized { self.problem.weights(members) } else { Vec::new() };
         let groups = portions.map(|members| (members, request.clone()));
-        self.problem.evaluate(evaluator, z, groups, population, &weights)
+        self.problem.evaluate(evaluator, z.into(), groups, population, &weights)
     }
 
     fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: &Proposal, step: u64) -> Result<Evaluations> {

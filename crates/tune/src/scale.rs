@@ -26,18 +26,16 @@ const TOLERANCE: f64 = 1e-9;
 /// which the same can be learned, seem to confirm it.
 pub fn refuse_one_target(targets: impl IntoIterator<Item = f32>) -> Result<()> {
     let mut targets = targets.into_iter();
-    let Some(first) = targets.next() else { return Ok(()) };
-    if targets.any(|other| other != first) {
+    let Some(first) = targets.next().filter(|&first| targets.all(|other| other == first)) else {
         return Ok(());
-    }
+    };
     let every = match first {
         0.0 => "result is a win of Black".to_string(),
         0.5 => "result is a draw".to_string(),
         1.0 => "result is a win of White".to_string(),
         label => format!("label is {label}"),
     };
-    let reason = format!("every {every}: nothing can be learned; give losses, draws and wins");
-    Err(Error::Numeric(reason))
+    Err(Error::Numeric(format!("every {every}: nothing can be learned; give losses, draws and wins")))
 }
 
 /// Minimizes the mean loss of the positions `which`, given their `scores` (centipawns), over K: a scan for the bracket,

@@ -1,6 +1,7 @@
 //! The parts that tuning, sweeps and the bootstrap share: the loop that takes steps, and the evaluation of the function
 //! that it minimizes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,7 +43,7 @@ impl Problem {
     pub fn evaluate(
         &self,
         evaluator: &mut dyn Evaluator,
-        z: &[f64],
+        mut z: Cow<'_, [f64]>,
         groups: impl IntoIterator<Item = (Range<usize>, Request)>,
         population: impl Fn(Vec<f64>, Range<usize>) -> Population,
         weights: &[Weights],
@@ -50,7 +51,10 @@ impl Problem {
         let (basis, size) = (&self.parameterization, self.parameterization.dimension());
         let mut all = Evaluations::default();
         for (members, request) in groups {
-            let theta = basis.theta(&z[members.start * size..members.end * size]);
+            let theta = match basis.is_identity() && members.len() * size == z.len() {
+                true => std::mem::take(&mut z).into_owned(),
+                false => basis.theta(&z[members.start * size..members.end * size]),
+            };
             let population = population(theta, members.clone());
             let mut answer = evaluator.evaluate(&population, &request)?;
             if !weights.is_empty() {

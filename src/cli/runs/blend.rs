@@ -14,7 +14,7 @@ pub fn targets_line(blend: Option<(Blend, BlendRecord)>, labels_k: Option<&str>)
         let line = |k| format!("targets     search scores; K {k} (of 'extract --target score')\n");
         return labels_k.map(line).unwrap_or_default();
     };
-    let (share, k) = (blend.share, blend.k);
+    let (share, k) = (blend.share, (1e6 * blend.k).round() / 1e6);
     let origin = match (record.k_fitted, record.k_default, share == 1.0) {
         (true, _, _) => "fitted to the results",
         (_, false, _) => "given",

@@ -435,10 +435,11 @@ pub fn pgn(tags: &str, moves: &str, result: &str) -> String {
     format!("[Event \"x\"]\n{tags}[Result \"{result}\"]\n\n{moves} {result}\n\n")
 }
 
-/// Writes 150 games with the same moves, won, lost and drawn.
+/// Writes 150 games with the same moves, won, lost and drawn; the last moves are only in those that were not lost.
 pub fn write_games(bench: &Bench, name: &str) {
-    let game = |result| pgn("", GAME, result);
-    bench.write(name, ["1-0", "0-1", "1/2-1/2"].map(game).concat().repeat(50));
+    let short = &GAME[..GAME.find(" 6.").unwrap()];
+    let games = [pgn("", short, "0-1"), pgn("", GAME, "1-0"), pgn("", GAME, "1/2-1/2")];
+    bench.write(name, games.concat().repeat(50));
 }
 
 /// Returns the path of public data next to the checkout, or in the folder named by `GPUTEXEL_SHARED_DATA`, if it

@@ -258,7 +258,7 @@ fn effects_that_cancel_are_found() {
     let name = |i: usize| {
         ["_mg", "_eg"].map(|phase| format!("x{}{}{phase}", 3 + i / 8, "P1234567".as_bytes()[i % 8] as char))
     };
-    // One that is not linear is no excuse.
+    // That another parameter is not linear must not hide the pair.
     let list: String = (0..40).flat_map(name).map(|name| format!("{name},int,0,-50,50,5,0.002\n")).collect();
     bench.write("l.params", list + "bent,int,50,0,100,5,0.002\n");
     let script = "BEGIN { while ((getline < file) > 0) v[$1] = $2 }\n\

@@ -37,7 +37,7 @@ const START: f64 = 1000.0;
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
 
-/// Sets of values after which a factor that all evaluations have is no chance.
+/// Number of sets of values after which a factor common to all evaluations is no coincidence.
 const TRIES: usize = 10;
 
 /// Share of positions that may differ once colors are exchanged.

@@ -95,7 +95,7 @@ pub struct Differences {
     pub changes: Vec<Change>,
     /// Those that can change an evaluation, less the constant of the kings, largest first.
     pub largest: Vec<Change>,
-    /// What the values of the kings have changed by on all squares.
+    /// The change that all squares of the kings have in common, by phase.
     pub king_constant: [f64; 2],
     pub only: [Vec<String>; 2],
     pub losses: Option<Losses>,

@@ -7,12 +7,12 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
 use gputexel_ingest::extraction::Target;
-use gputexel_io::{Advice, Error, Result, absolute};
+use gputexel_io::{Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
 use gputexel_tune::{exact_scores, fit_scale, penalties_of, refuse_one_target};
 
-use crate::blend::results_follow;
+use crate::blend::fitted_k;
 use crate::sweeps::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
@@ -205,16 +205,8 @@ impl SweepSettings {
         if self.blend_k.is_some() {
             return Ok(self.blend_k);
         }
-        let searched = searched.iter().enumerate().filter(|(_, score)| !score.is_nan());
-        let (which, scores): (Vec<u32>, Vec<f64>) =
-            searched.map(|(n, &score)| (n as u32, f64::from(score))).unzip();
-        if !results_follow(data, &which) {
-            return Ok(Some(Target::DEFAULT_K));
-        }
-        let fit = fit_scale(data, &scores, &which, LossKind::Squared);
-        fit.map(|fit| Some(fit.k)).map_err(|e| {
-            let advice = Advice::default().text("give it with ").setting("blend-k", "");
-            Error::Usage(format!("K of the search scores: {e}")).advise(advice)
-        })
+        let scored: Vec<u32> =
+            (0..searched.len()).filter(|&n| !searched[n].is_nan()).map(|n| n as u32).collect();
+        Ok(Some(fitted_k(data, &scored, LossKind::Squared)?.unwrap_or(Target::DEFAULT_K)))
     }
 }

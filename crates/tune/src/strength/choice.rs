@@ -66,7 +66,7 @@ pub fn choose_strength(
     };
     if !folded.by_game {
         warnings.push(
-            "the dataset does not know its games: the strength of the prior is chosen by folds of positions, \
+            "the games of the positions are not known: the strength of the prior is chosen by folds of positions, \
              and neighbors of one game in different folds make it too weak"
                 .to_string(),
         );

@@ -17,7 +17,7 @@ pub(super) struct Ways<'a> {
     pub origins: &'a [Vec<f64>],
     pub pulled: &'a [Pulled],
     pub weights: &'a [f64],
-    /// Those of the folds, if they have their own.
+    /// Weights of each fold, where they differ from the common ones.
     pub by_fold: &'a [Vec<f64>],
 }
 

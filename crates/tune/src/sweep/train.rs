@@ -147,7 +147,7 @@ impl<'a> Portion<'a> {
     /// Takes one step of every run that has not ended.
     fn step(&mut self, evaluator: &mut dyn Evaluator) -> Result<()> {
         loop {
-            let answer = self.members.evaluate(evaluator, &self.optimizer.ask())?;
+            let answer = self.members.evaluate(evaluator, self.optimizer.ask())?;
             self.steps += 1;
             match self.optimizer.tell(&answer) {
                 // All runs of a portion may diverge; others of the sweep may not.
@@ -236,14 +236,13 @@ impl Members<'_> {
         }
     }
 
-    fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: &Proposal) -> Result<Evaluations> {
+    fn evaluate(&self, evaluator: &mut dyn Evaluator, proposal: Proposal) -> Result<Evaluations> {
         let Proposal { parameters, members: which, gradients, curvature } = proposal;
         let weights: Vec<Weights> = which.iter().map(|&i| self.problem.weights[i]).collect();
         let parts = 0..self.plan.parts();
-        let request =
-            |loss| Request { parts: parts.clone(), loss, gradients: *gradients, curvature: *curvature };
-        let groups = self.kinds(which).into_iter().map(|(members, loss)| (members, request(loss)));
+        let request = |loss| Request { parts: parts.clone(), loss, gradients, curvature };
+        let groups = self.kinds(&which).into_iter().map(|(members, loss)| (members, request(loss)));
         let population = |theta, members: Range<usize>| self.population(theta, &which[members], true);
-        self.problem.evaluate(evaluator, parameters, groups, population, &weights)
+        self.problem.evaluate(evaluator, parameters.into(), groups, population, &weights)
     }
 }

@@ -107,7 +107,7 @@ pub fn bootstrap(
             };
             let groups = [(0..resamples.len(), request.clone())];
             let weights = problem.weights(resamples.len());
-            let answer = problem.evaluate(evaluator, &method.ask(), groups, population, &weights)?;
+            let answer = problem.evaluate(evaluator, method.ask().into(), groups, population, &weights)?;
             evaluator.take_fallback().into_iter().for_each(|it| observe(BootstrapEvent::Replaced(it)));
             method.tell(&answer.losses, &answer.gradients);
             (round, evaluations) = (round + 1, evaluations + 1);

@@ -103,7 +103,8 @@ fn wrong_evaluations_are_named_with_line_and_position() {
     bench.write("t.svm", &text);
     bench.write("s.json", SCHEMA);
     // The dataset keeps the printed evaluations, but not the lines.
-    bench.ok("import t.svm --schema s.json -o d.bin");
+    let (code, _, warned) = bench.run("import t.svm --schema s.json -o d.bin");
+    assert!(code == 0 && warned.contains("d.bin: 2 of 900 evaluations of the trace are not"), "{warned}");
     let (code, out, _) = bench.run("check d.bin");
     assert_eq!(code, 1);
     assert!(out.contains("position 500"), "{out}");

@@ -117,5 +117,5 @@ kinds! {
     killed_spsa_runs_resume "-q spsa run run.toml -N100 --concurrency=1 --limit=nodes=20 --out=@ ~ -q spsa run --resume=@ ~ @/spsa.jsonl ~ 3 9 ~ @/spsa.jsonl @/log.csv @/values.csv @/params.json";
     killed_matches_resume "-q match material zero --nodes=20 --games=100 --concurrency=2 --out=@ ~ -q match --resume=@ ~ @/match.jsonl ~ 3 9 ~ @/match.jsonl";
     killed_selfplay_resumes "-q selfplay --nodes=20 --games=100 --max-plies=60 --format=pgn,binpack --out=@ ~ -q selfplay --resume=@ ~ @/selfplay.jsonl ~ 3 9 ~ @/games.pgn @/games.binpack";
-    killed_rescoring_resumes "-q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep ~ -q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep --resume ~ @.txt.rescore/rescore.jsonl ~ 2 3 ~ @.txt";
+    killed_rescoring_resumes "-q rescore in.epd -o=@.txt --engine=material --nodes=200 ~ -q rescore in.epd -o=@.txt --engine=material --nodes=200 --duplicates=keep --resume ~ @.txt.rescore/rescore.jsonl ~ 2 3 ~ @.txt";
 }

@@ -216,7 +216,7 @@ fn handles_few_games_and_games_without_winner() {
     };
     bench.write("draws.epd", (0..60).map(line).collect::<String>());
     let (out, err) = tune("draws.epd");
-    assert!(err.contains("does not know its games"), "{err} {out}");
+    assert!(err.contains("games of the positions are not known"), "{err} {out}");
 }
 
 #[test]

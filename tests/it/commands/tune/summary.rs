@@ -15,8 +15,8 @@ fn verdicts_follow_from_what_was_held_out() {
     bench.dataset("few.bin", FeatureKind::Pst, 9, 3);
     bench.dataset("m.bin", FeatureKind::Material, 4000, 3);
     for (flags, said) in [
-        ("few.bin --k 1 --l2 1e-3", "TOO LITTLE DATA: 9 positions for 768 parameters"),
-        ("d.bin --k 0.8 --l2 1e-3", "TOO LITTLE DATA: 4,000 positions for 768 parameters"),
+        ("few.bin --k 1 --l2 1e-3", "TOO LITTLE DATA: 9 positions of 1 game for 768 parameters"),
+        ("d.bin --k 0.8 --l2 1e-3", "TOO LITTLE DATA: 4,000 positions"),
         ("d.bin --k 0.8 --l2 1e9 --holdout 0.2", "more positions"),
         ("m.bin --k 0.8 --l2 1e-3", "--holdout"),
     ] {

@@ -119,7 +119,7 @@ fn random_results_keep_the_prior() {
         true => assert!(choice.penalties.iter().all(|penalty| penalty.weight >= 1.0)),
         false => assert!(gain.before - gain.after < 2.0 * gain.error, "{gain:?}"),
     }
-    assert!(choice.warnings.iter().any(|text| text.contains("does not know its games")));
+    assert!(choice.warnings.iter().any(|text| text.contains("games of the positions are not known")));
     let settings = gputexel::TunerSettings { prior: Some(Prior::Zero), k: Some(1.0), ..Default::default() };
     let tuned = gputexel::Tuner::new(&data, settings).backend(&cpu()).run().unwrap();
     let largest = tuned.parameters().iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
