@@ -116,6 +116,8 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #include <cstring>
 #include <fstream>
 #include <initializer_list>
+#include <locale>
+#include <sstream>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
@@ -124,6 +126,9 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #if __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
 #include <source_location>
 #define GPUTEXEL_LOCATIONS
+#define GPUTEXEL_COLUMN ":"
+#else
+#define GPUTEXEL_COLUMN ":#" // a counter
 #endif
 #ifdef S
 #error "gputexel: a macro S is defined. Leave it out where GPUTEXEL is defined: S(mg, eg) is a function there"
@@ -173,7 +178,9 @@ struct Handle {
     bool is_constant() const { return !file && line == 0; }
     auto all() const { return std::tie(line, column, file); }
     bool operator==(const Handle &h) const { return all() == h.all(); }
-    std::string text(char c) const { return std::to_string(line) + c + std::to_string(column); }
+    std::string text() const {
+        return std::string(file) + ':' + std::to_string(line) + GPUTEXEL_COLUMN + std::to_string(column);
+    }
 };
 [[noreturn]] inline void stop(const std::string &where, const std::string &why) {
     std::fflush(stdout);
@@ -337,7 +344,6 @@ inline std::string shown(double x) {
 class Recorder {
   public:
     enum class Mode { setup, recording, playing } mode = Mode::setup;
-    bool addresses = false;
     double eval = 0; // of the last position, White's view
     Site last = Site::current();
 
@@ -422,11 +428,21 @@ class Recorder {
                                  "at most by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
         return n == 0;
     }
-    void use_values(const char *path) {
+    void use_values(const std::string &path) { // lines NAME VALUE
         std::ifstream file(path);
-        Two v{};
-        for (std::string name; file >> v[0] >> v[1] && std::getline(file >> std::ws, name);) values[name] = v;
-        if (values.empty() || !file.eof()) stop(path, "must have lines 'MG EG NAME'");
+        if (!file) stop(path, "cannot be read");
+        std::string line;
+        for (int count = 1; std::getline(file, line); count++) {
+            line.erase(line.find_last_not_of(" \t\r") + 1);
+            if (line.empty()) continue;
+            const std::size_t from = line.find_last_of(" \t"), end = line.find_last_not_of(" \t", from);
+            std::istringstream word(from < line.size() ? line.substr(from + 1) : "");
+            word.imbue(std::locale::classic());
+            double value = 0;
+            if (end >= line.size() || !(word >> value) || word.peek() != EOF)
+                stop(path + ':' + std::to_string(count), "is not NAME VALUE");
+            values[line.substr(0, end + 1)] = value;
+        }
         for (Parameter &p : parameters) set_value(p);
         for (Node &n : nodes) compute(n, operand(n.a), operand(n.b)); // sums that were made at the start
     }
@@ -441,7 +457,7 @@ class Recorder {
     std::vector<Parameter> parameters;
     std::vector<std::pair<Handle, u32>> cache = std::vector<std::pair<Handle, u32>>(65536); // of literals
     std::unordered_map<std::string, u32> by_name;
-    std::unordered_map<std::string, Two> values;
+    std::unordered_map<std::string, double> values;
     std::vector<Slot> slots;
     std::vector<Branch> branches, taken;
     u32 current = 0; // the generation of new nodes; 0: before all positions
@@ -510,11 +526,9 @@ class Recorder {
         return known.second;
     }
     u32 enter(const Handle &h, const Two &v, bool is_pair) {
-        std::string name = base_name(h.file) + "_" + h.text('_');
-        for (char &c : name) c = c == ',' || c == '"' || c == ' ' ? '_' : c;
-        auto known = by_name.find(name); // perhaps of a file of this name in another folder
-        for (; known != by_name.end(); known = by_name.find(name += "b"))
-            if (!std::strcmp(parameters[known->second].place.file, h.file)) return known->second;
+        const std::string name = h.text(); // other files may have the same text at another address
+        const auto known = by_name.find(name);
+        if (known != by_name.end()) return known->second;
         if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
         by_name[name] = u32(parameters.size());
         parameters.push_back({v, v, is_pair, 0, {false, false}, {}, h, name});
@@ -522,9 +536,12 @@ class Recorder {
         return u32(parameters.size() - 1);
     }
     void set_value(Parameter &p) const {
-        const auto own = values.find(p.name);
-        if (own != values.end()) p.value = own->second;
-        if (!p.is_pair) p.value.fill(p.value[0] != 0 ? p.value[0] : p.value[1]); // may be of one phase only
+        const char *const ends[] = {".mg", ".eg"};
+        for (int phase = 0; phase < 2 && !values.empty(); phase++)
+            for (const std::string &name : {p.name, p.name + (p.is_pair ? ends[phase] : "")}) {
+                const auto own = values.find(name);
+                if (own != values.end()) p.value[phase] = own->second;
+            }
     }
     static std::string base_name(const std::string &f) { return f.substr(f.find_last_of("/\\") + 1); }
 
@@ -863,13 +880,11 @@ class Recorder {
             prior = {{not_mg ? 0 : p.value[0], not_eg ? 0 : p.value[1]}};
             const bool mg = p.used[0] || (p.linear && !not_mg), eg = p.used[1] || (p.linear && !not_eg);
             phases = mg != eg ? PHASES[eg] : p.is_pair ? "both" : "untapered";
-            const std::string at = std::string(p.place.file) + ":" + p.place.text(':');
-            if (addresses) more = fill(R"(, "at": $)", {quoted(at)});
         }
         if (whole != 0) more += fill(R"(, "phases": "$")", {phases});
-        return fill(whole == 0 || phases == "untapered" ? R"(    {"name": $, "index": $$, "prior": $})"
-                                                        : R"(    {"name": $, "index": $$, "prior": [$, $]})",
-                    {name(i), shown(FIRST + i), more, shown(prior[0]), shown(prior[1])});
+        return fill(whole == 0 || phases == "untapered" ? R"(    {"$": $, "index": $$, "prior": $})"
+                                                        : R"(    {"$": $, "index": $$, "prior": [$, $]})",
+                    {i < OWN ? "name" : "at", name(i), shown(FIRST + i), more, shown(prior[0]), shown(prior[1])});
     }
     std::string term_json(const Slot &s, const Term &t, int target, const std::string &factor) const {
         const Verb &v = verbs[t.verb];
@@ -911,8 +926,8 @@ class Recorder {
             if (i >= OWN || constants_used[i]) list(numbers, parameter_json(i), ",\n");
         for (const Slot &s : slots) {
             const Verb &v = verbs[s.verb];
-            const std::string own = fill("$_$_$_$", {NAMES[int(v.op)], base_name(v.at.file), v.at.text('_'),
-                                                     shown(s.occurrence + 1)});
+            const std::string place = base_name(v.at.file) + '_' + shown(v.at.line) + '_' + shown(v.at.column);
+            const std::string own = fill("$_$_$", {NAMES[int(v.op)], place, shown(s.occurrence + 1)});
             list(accumulators, accumulator_json(s, s.sum, own, own + "_factor"), ",\n");
             if (s.is_product()) list(accumulators, accumulator_json(s, s.factor, own + "_factor", ""), ",\n");
             count += (s.sides[0] && s.sides[1] ? 2 : 1) * (s.is_product() ? 2 : 1);
@@ -1020,11 +1035,10 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         const bool more = i + 1 < argc;
-        if (word == "--addresses") r.addresses = true;
-        else if (word == "--schema" && more) schema = argv[++i];
+        if (word == "--schema" && more) schema = argv[++i];
         else if (word == "--values" && more) r.use_values(argv[++i]);
         else if (word == "--played" && more) r.open_played(argv[++i]);
-        else detail::stop(argv[0], "options are --schema FILE, --values FILE, --played FILE, --addresses");
+        else detail::stop(argv[0], "options are --schema FILE, --values FILE, --played FILE");
     }
     const bool printed = detail::each_line(view, [&](const std::string &fen, int sign, std::string &row) {
         r.record(evaluate, fen, sign, row);
