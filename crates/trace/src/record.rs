@@ -13,7 +13,7 @@ pub use trace::{Outcome, leaf, play, trace, trace_from};
 
 type Site = &'static Location<'static>;
 type Two = [f64; 2];
-type Values = BTreeMap<String, Two>;
+type Values = BTreeMap<String, f64>; // of a file
 
 #[derive(Clone, Copy, Debug, Default)]
 enum Handle {
@@ -174,10 +174,20 @@ struct Parameter {
     pair: bool,
     source: Two,
     value: Two,
-    name: String,
     node: (u32, u32),  // its latest, and the generation
     linear: [bool; 2], // the phases in which the linear part counts it
     used: [bool; 2],   // the values that other sums use
+}
+
+impl Parameter {
+    /// Those of a file, or else the source's.
+    fn numbers(&self, of: &Values) -> Two {
+        let own = |key: String| of.get(&key).copied();
+        [0, 1].map(|k| {
+            let one = own(format!("{}{}", self.place, [".mg", ".eg"][k])).filter(|_| self.pair);
+            one.or_else(|| own(self.place.to_string())).unwrap_or(self.source[k])
+        })
+    }
 }
 
 #[derive(Default)]
@@ -187,7 +197,7 @@ struct Tape {
     knots: BTreeMap<u32, Vec<[i32; 2]>>, // by site
     parameters: Vec<Parameter>,
     cache: Vec<(usize, u32)>, // of literals
-    by_name: BTreeMap<String, u32>,
+    by_place: BTreeMap<Site, u32>,
     values: Values,
     branches: Vec<(u32, bool, Site)>,
     setup: u32, // the generation before all positions, and the number of its nodes
@@ -298,7 +308,7 @@ fn above(at: Site, x: Value, number: i32, or_equal: bool) -> bool {
         yes != t.turned
     })
 }
-/// FILE_LINE_COLUMN.
+/// The name of a sum: FILE_LINE_COLUMN.
 fn named(at: Site) -> String {
     let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
     format!("{}_{}_{}", file.replace([',', '"', ' '], "_"), at.line(), at.column())
@@ -329,7 +339,7 @@ impl Tape {
     fn set_values(&mut self, values: Values) {
         self.values = values;
         for p in &mut self.parameters {
-            p.value = self.values.get(&p.name).copied().unwrap_or(p.source);
+            p.value = p.numbers(&self.values);
         }
         for i in 1..self.nodes.len() {
             let n = self.nodes[i]; // a sum that was made before
@@ -398,21 +408,19 @@ impl Tape {
         p
     }
     fn enter(&mut self, place: Site, s: &Score) -> u32 {
-        let mut name = named(place);
-        while let Some(&known) = self.by_name.get(&name) {
-            if self.parameters[known as usize].place == place {
-                return known;
-            }
-            name.push('b'); // a file of this name in another folder
+        let i = self.parameters.len() as u32;
+        let &mut known = self.by_place.entry(place).or_insert(i);
+        if known < i {
+            return known;
         }
-        let (i, value) = (self.parameters.len(), self.values.get(&name).copied().unwrap_or(s.v));
-        if i >= rows::MOST {
+        if i as usize >= rows::MOST {
             refuse(place, "there are more numbers than a schema has room for");
         }
-        self.by_name.insert(name.clone(), i as u32);
         let (node, linear, used) = ((0, 0), [false; 2], [false; 2]);
-        self.parameters.push(Parameter { place, pair: s.pair, source: s.v, value, name, node, linear, used });
-        i as u32
+        let mut p = Parameter { place, pair: s.pair, source: s.v, value: s.v, node, linear, used };
+        p.value = p.numbers(&self.values);
+        self.parameters.push(p);
+        i
     }
     fn site(&mut self, at: Site) -> u32 {
         self.sites.iter().position(|s| std::ptr::eq(*s, at) || *s == at).unwrap_or_else(|| {

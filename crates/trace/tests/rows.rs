@@ -16,11 +16,17 @@ const FENS: &str = "\
     3 0 nonsense w - - 0 1\n\
     3 0 too short\n";
 
+type Traced = (Result<(), String>, Vec<String>, String);
+
 /// What is printed for the lines, and the schema.
-fn traced(
+fn traced(words: &[&str], evaluate: impl Fn(&Board) -> Value + Send + 'static) -> Traced {
+    traced_lines(FENS, words, evaluate)
+}
+fn traced_lines(
+    lines: &'static str,
     words: &[&str],
     evaluate: impl Fn(&Board) -> Value + Send + 'static,
-) -> (Result<(), String>, Vec<String>, String) {
+) -> Traced {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     // A thread of its own: a tape of its own.
     let run = move || {
@@ -29,7 +35,7 @@ fn traced(
         let arguments = ["--schema".to_string(), schema.to_str().unwrap().to_string()];
         let mut out = Vec::new();
         let words = arguments.into_iter().chain(words);
-        let done = trace_from(words, FENS.as_bytes(), &mut out, |fen| Board::new(fen).map(|b| evaluate(&b)));
+        let done = trace_from(words, lines.as_bytes(), &mut out, |fen| Board::new(fen).map(|b| evaluate(&b)));
         let text = std::fs::read_to_string(&schema).unwrap_or_default();
         _ = std::fs::remove_file(schema);
         (done, String::from_utf8(out).unwrap().lines().map(String::from).collect(), text)
@@ -71,11 +77,12 @@ fn a_row_has_phase_evaluation_offset_and_coefficients() {
         "\"phase\": {\"middlegame\": 24, \"endgame\": 0}",
         "\"columns\": {\"phase\": 1, \"offset\": 3, \"eval\": 2, \"game\": \"qid\"}",
         &format!(
-            "{{\"name\": \"rows.rs_{}_20\", \"index\": 16, \"phases\": \"both\", \"prior\": [82, 94]}}",
-            LINE
+            "{{\"at\": \"{}:{LINE}:20\", \"index\": 16, \"phases\": \"both\", \"prior\": [82, 94]}}",
+            file!()
         ),
         &format!(
-            "{{\"name\": \"rows.rs_{}_21\", \"index\": 17, \"phases\": \"untapered\", \"prior\": 10}}",
+            "{{\"at\": \"{}:{}:21\", \"index\": 17, \"phases\": \"untapered\", \"prior\": 10}}",
+            file!(),
             LINE + 1
         ),
     ] {
@@ -84,20 +91,30 @@ fn a_row_has_phase_evaluation_offset_and_coefficients() {
 }
 
 #[test]
-fn addresses_are_written_on_demand() {
-    let (_, _, schema) = traced(&["--addresses"], small);
-    assert!(schema.contains(&format!("tests/rows.rs:{LINE}:20\"")), "{schema}");
+fn values_come_from_a_file() {
+    let path = std::env::temp_dir().join(format!("gputexel-{}.txt", std::process::id()));
+    let at = format!("{}:{LINE}:20", file!());
+    let with = |text: String| {
+        std::fs::write(&path, text).unwrap();
+        traced(&["--values", path.to_str().unwrap()], small)
+    };
+    let (done, rows, schema) =
+        with(format!("{at} 7\n\n{at}.mg 100\n{}:{}:21\t -5 \nother.rs:1:1 3\n", file!(), LINE + 1));
+    assert_eq!(done, Ok(()));
+    assert_eq!(entries(&rows[0])[&2], -3.0);
+    assert!(schema.contains("[100, 7]"), "{schema}");
+    for (line, wrong) in [(1, "5x"), (2, "\nword"), (3, "a 1\n\nb 1x\n")] {
+        let (done, ..) = with(wrong.to_string());
+        assert_eq!(done, Err(format!("{}:{line}: gputexel: is not NAME VALUE", path.display())));
+    }
+    _ = std::fs::remove_file(path);
 }
 
 #[test]
-fn values_come_from_a_file() {
-    let path = std::env::temp_dir().join(format!("gputexel-{}.txt", std::process::id()));
-    std::fs::write(&path, format!("100 200 rows.rs_{LINE}_20\n-5 -5 rows.rs_{}_21\n", LINE + 1)).unwrap();
-    let (done, rows, schema) = traced(&["--values", path.to_str().unwrap()], small);
-    _ = std::fs::remove_file(path);
-    assert_eq!(done, Ok(()));
-    assert_eq!(entries(&rows[0])[&2], -3.0);
-    assert!(schema.contains("[100, 200]"));
+fn a_schema_is_written_without_positions() {
+    let (done, rows, schema) = traced_lines("", &[], small);
+    assert_eq!((done, rows.len()), (Ok(()), 0));
+    assert!(schema.contains("\"parameters\": ["), "{schema}");
 }
 
 #[test]

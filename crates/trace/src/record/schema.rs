@@ -9,11 +9,10 @@ fn quoted(s: &str) -> String {
     format!("\"{}\"", s.replace('\\', "\\\\").replace('"', "\\\""))
 }
 fn list(key: &str, items: &[String]) -> String {
-    if items.is_empty() {
-        String::new()
-    } else {
-        format!(",\n  \"{key}\": [\n    {}\n  ]", items.join(",\n    "))
-    }
+    format!(",\n  \"{key}\": [\n    {}\n  ]", items.join(",\n    "))
+}
+fn list_if_any(key: &str, items: &[String]) -> String {
+    if items.is_empty() { String::new() } else { list(key, items) }
 }
 fn unless(x: f64, default: f64, key: &str) -> String {
     if x == default { String::new() } else { format!(", \"{key}\": {x}") }
@@ -21,11 +20,11 @@ fn unless(x: f64, default: f64, key: &str) -> String {
 
 impl Tape {
     fn name(&self, i: usize) -> String {
-        quoted(if i < OWN { CONSTANTS[i].0 } else { &self.parameters[i - OWN].name })
+        quoted(&if i < OWN { CONSTANTS[i].0.to_string() } else { self.parameters[i - OWN].place.to_string() })
     }
-    fn number(&self, i: usize, addresses: bool) -> String {
-        let (mut prior, mut phases, mut more) =
-            (CONSTANTS[i % OWN].1, "both", ", \"frozen\": true".to_string());
+    fn number(&self, i: usize) -> String {
+        let (mut key, mut prior, mut phases, mut more) =
+            ("name", CONSTANTS[i % OWN].1, "both", ", \"frozen\": true");
         if let Some(p) = i.checked_sub(OWN).map(|i| &self.parameters[i]) {
             let not_here = p.linear.map(|here| !here && p.linear != [false; 2]);
             if not_here[0] && p.used[0] || not_here[1] && p.used[1] {
@@ -39,9 +38,7 @@ impl Tape {
                 _ if p.pair => "both",
                 _ => "untapered",
             };
-            let (file, line, column) = (p.place.file(), p.place.line(), p.place.column());
-            let at = format!(", \"at\": {}", quoted(&format!("{file}:{line}:{column}")));
-            more = if addresses { at } else { String::new() };
+            (key, more) = ("at", "");
         }
         let [m, e] = prior;
         let value = match (self.rows.whole, phases) {
@@ -49,7 +46,7 @@ impl Tape {
             (_, "untapered") => format!("\"phases\": \"untapered\", \"prior\": {m}"),
             _ => format!("\"phases\": \"{phases}\", \"prior\": [{m}, {e}]"),
         };
-        format!("{{\"name\": {}, \"index\": {}{more}, {value}}}", self.name(i), FIRST + i)
+        format!("{{\"{key}\": {}, \"index\": {}{more}, {value}}}", self.name(i), FIRST + i)
     }
     fn term(&self, s: &Slot, own: &str, to: usize) -> String {
         let (op, k) = (s.shape.op, s.shape.k);
@@ -88,7 +85,7 @@ impl Tape {
             (quoted(&format!("{own}{}", ["", "_factor"][part])), members.collect::<Vec<_>>());
         format!("{{\"name\": {name}, {out}, \"parameters\": [{}]}}", members.join(", "))
     }
-    pub(super) fn schema(&self, addresses: bool) -> String {
+    pub(super) fn schema(&self) -> String {
         let rows = &self.rows;
         let (mut accumulators, mut adjust, mut factor, mut count) =
             (Vec::new(), Vec::new(), String::new(), 1);
@@ -116,7 +113,7 @@ impl Tape {
             }
         }
         let numbers = (0..OWN + self.parameters.len()).filter(|&i| i >= OWN || rows.constants_used[i]);
-        let numbers: Vec<_> = numbers.map(|i| self.number(i, addresses)).collect();
+        let numbers: Vec<_> = numbers.map(|i| self.number(i)).collect();
         let offset = if rows.has_offset { "\"offset\": 3, " } else { "" };
         let (phase, column) = match rows.whole {
             0. => (String::new(), ""),
@@ -128,8 +125,8 @@ impl Tape {
             "{{\n  \"format\": \"gputexel-schema\", \"version\": 1, \"index_base\": 1, \"comment\": \"fen\",{phase}\n  \
              \"columns\": {{{column}{offset}\"eval\": 2, \"game\": \"qid\"}}{}{}{}{factor}\n}}\n",
             list("parameters", &numbers),
-            list("accumulators", &accumulators),
-            list("adjust", &adjust)
+            list_if_any("accumulators", &accumulators),
+            list_if_any("adjust", &adjust)
         )
     }
 }

@@ -41,10 +41,9 @@ pub fn trace_from<R: Outcome>(
     mut output: impl Write,
     mut evaluate: impl FnMut(&str) -> R,
 ) -> Result<(), String> {
-    let (mut schema, mut addresses) = (None, false);
+    let mut schema = None;
     while let Some(word) = arguments.next() {
         match word.as_str() {
-            "--addresses" => addresses = true,
             "--schema" => schema = Some(arguments.next().ok_or_else(usage)?),
             "--values" => {
                 let values = read_values(&arguments.next().ok_or_else(usage)?)?;
@@ -70,7 +69,7 @@ pub fn trace_from<R: Outcome>(
         }
         output.flush()?;
         let Some(path) = schema else { return Ok(()) };
-        std::fs::write(path, TAPE.with_borrow(|t| t.schema(addresses)))
+        std::fs::write(path, TAPE.with_borrow(|t| t.schema()))
     });
     match catch_unwind(run) {
         Ok(done) => done.map_err(|e| said(format!("gputexel: {e}"))),
@@ -83,20 +82,18 @@ fn said(what: String) -> String {
     what
 }
 fn usage() -> String {
-    said("usage: [--schema FILE] [--values FILE] [--addresses] < POSITIONS".into())
+    said("usage: [--schema FILE] [--values FILE] < POSITIONS".into())
 }
 
 fn read_values(path: &str) -> Result<Values, String> {
     let text = std::fs::read_to_string(path).map_err(|e| said(format!("gputexel: {path}: {e}")))?;
-    let values = text.lines().map(|line| {
-        let mut words = line.split_whitespace();
-        let mut number = || words.next()?.parse::<f64>().ok();
-        let v = [number()?, number()?];
-        Some((words.next()?.to_string(), v))
+    let lines = text.lines().map(str::trim_end).enumerate().filter(|line| !line.1.is_empty());
+    let values = lines.map(|(i, line)| {
+        let number = |(name, value): (&str, &str)| Some((name.trim_end().to_string(), value.parse().ok()?));
+        let known = line.rsplit_once([' ', '\t']).and_then(number);
+        known.ok_or_else(|| said(format!("{path}:{}: gputexel: is not NAME VALUE", i + 1)))
     });
-    let values: Option<Values> = values.collect();
-    let known = values.filter(|v| !v.is_empty());
-    known.ok_or_else(|| said(format!("gputexel: {path}: must have lines 'MG EG NAME'")))
+    values.collect()
 }
 
 /// Before a process plays: nothing is recorded, and numbers come from `--values FILE` or the file named by
