@@ -6,9 +6,9 @@
 using namespace gputexel;
 #include "tables.hpp"
 
-constexpr Value COMPLEXITY_PAWNS = V(8), COMPLEXITY_QUEENS = V(30), COMPLEXITY_BASE = V(-90);
-constexpr Pair INITIATIVE = S(-5, -7);
-constexpr Value SCALE_BASE = V(90), SCALE_PAWN = V(6);
+[[maybe_unused]] constexpr Value COMPLEXITY_PAWNS = V(8), COMPLEXITY_QUEENS = V(30), COMPLEXITY_BASE = V(-90);
+[[maybe_unused]] constexpr Pair INITIATIVE = S(-5, -7);
+[[maybe_unused]] constexpr Value SCALE_BASE = V(90), SCALE_PAWN = V(6);
 
 #ifndef VARIANT
 #define VARIANT 0
