@@ -26,11 +26,13 @@ for standard in ${STANDARDS:-17 20}; do
         echo "$case: $(grep '^evaluation' "$out/check.txt"); $(sed 's/^gputexel: //; s/:.*//' "$out/said.txt")"
     done
 
-    # An evaluation that relies on the order of its operands is not what the engine plays, which the comparison says.
+    # With GCC, an evaluation that relies on the order of its operands isn't what is played, which the comparison says.
     ${CXX:-g++} -std=c++"$standard" $flags order.cpp -o "$out/playing" || fail "C++$standard order: build"
     ${CXX:-g++} -std=c++"$standard" $flags -DGPUTEXEL order.cpp -o "$out/recording" || fail "C++$standard order: build"
     "$out/playing" <"$out/q.fens" >"$out/played.txt"
-    "$out/recording" --played "$out/played.txt" <"$out/q.fens" >/dev/null 2>"$out/said.txt" && fail "C++$standard order: agrees"
+    if "$out/recording" --played "$out/played.txt" <"$out/q.fens" >/dev/null 2>"$out/said.txt"; then
+        case ${CXX:-g++} in g++*) fail "C++$standard order: agrees" ;; esac
+    fi
     grep -q 'evaluations differ by more than 1 from those played' "$out/said.txt" || fail "C++$standard order"
     tail -n +2 "$out/played.txt" >"$out/other.txt"
     "$out/recording" --played "$out/other.txt" <"$out/q.fens" 2>&1 >/dev/null | grep -q 'has no evaluation of' ||
@@ -40,7 +42,7 @@ for standard in ${STANDARDS:-17 20}; do
     ${CXX:-g++} -std=c++"$standard" $flags -DGPUTEXEL -DPLAY linear.cpp -o "$out/player" || fail "C++$standard player: build"
     ${CXX:-g++} -std=c++"$standard" $flags -DGPUTEXEL linear.cpp -o "$out/recording" || fail "C++$standard recording: build"
     "$out/recording" --schema "$out/schema.json" <"$out/q.fens" >/dev/null
-    sed -n 's/.*"at": "\(tables[^"]*\)".*"prior": \[\([^,]*\), \([^]]*\)\].*/\1 \2 \3/p' "$out/schema.json" |
+    sed -n 's/.*"at": "\([^"]*tables[^"]*\)".*"prior": \[\([^,]*\), \([^]]*\)\].*/\1 \2 \3/p' "$out/schema.json" |
         awk '{print $1 ".mg", 2 * $2 "\n\n" $1 ".eg", 2 * $3}' >"$out/values.txt"
     "$out/player" <"$out/q.fens" >"$out/one.txt"
     "$out/player" --values "$out/values.txt" <"$out/q.fens" >"$out/two.txt"

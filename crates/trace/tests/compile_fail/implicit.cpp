@@ -1,4 +1,4 @@
-// expect: cannot convert
+// expect: conver
 #include "../../gputexel.hpp"
 gputexel::Value evaluate();
 void search() {
