@@ -116,6 +116,7 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #include <initializer_list>
 #include <locale>
 #include <map>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -324,29 +325,24 @@ struct Term {
     auto all() const { return std::tie(verb, takes, times, factors); }
     bool operator==(const Term &t) const { return all() == t.all(); }
 };
-struct Sum {
-    char type = 'u'; // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
-    std::vector<bool> members{};
-    bool is_eg() const { return type == 'e'; }
-};
-struct Slot { // an accumulator of the schema, and the one that its terms are multiplied by
-    u32 verb, occurrence, range;
+struct Sum { // an accumulator of the schema
+    u32 verb, occurrence;
     std::vector<Term> terms; // none: a bound or factor
-    Sum sums[2] = {};
+    bool is_factor;          // the terms of the sum before are multiplied by it
+    char type = 'u';         // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
     bool sides[2] = {false, false};
-    bool is_product() const { return !terms.empty() && terms[0].times != 0; }
-    u32 at(u32 part, bool black) const { return range + 2 * part + black; }
-    u32 base(u32 part, bool black) const { return at(part, black) * STRIDE + FIRST; }
-    bool takes_eg(const Term &t) const { return t.takes != 'u' ? t.takes == 'e' : sums[0].is_eg(); }
-    bool times_eg(const Term &t, bool target) const { return t.times == 2 ? target : sums[1].is_eg(); }
+    std::set<u32> members{};
+    bool is_eg() const { return type == 'e'; }
+    bool is_stage() const { return terms.empty() && !is_factor; }
+    bool takes_eg(const Term &t) const { return t.takes != 'u' ? t.takes == 'e' : is_eg(); }
 };
 struct Row {
     double offset = 0, phase = -1; // no taper
     Entries entries{}, factor{};   // of the factor, with the base of White's side
-    int slot = -1;                 // and one
+    int stage = -1;                // the sum of that
     Ref of = 0;                    // what it multiplies,
     bool reversed = false;         // which is from Black's view
-    auto all() const { return std::tie(entries, phase, offset, slot); }
+    auto all() const { return std::tie(entries, phase, offset, stage); }
 };
 struct Walk { // what a walk backwards finds, with what it counts in the middlegame and in the endgame value
     Two constant{};
@@ -446,7 +442,9 @@ class Recorder {
         if (difference > largest) largest = difference, largest_fen = fen;
     }
     bool agrees() const { // but for rounding: by the taper, and by each verb
-        const int limit = slots.empty() ? 1 : std::max(3, 1 + int(slots.size())), n = differ[limit];
+        int verbs_used = 0;
+        for (const Sum &s : sums) verbs_used += !s.is_factor;
+        const int limit = sums.empty() ? 1 : std::max(3, 1 + verbs_used), n = differ[limit];
         if (played.is_open())
             std::fprintf(stderr, "gputexel: %d of %d evaluations differ by more than %d from those played, "
                                  "at most by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
@@ -486,10 +484,10 @@ class Recorder {
     std::vector<std::pair<Handle, u32>> cache = std::vector<std::pair<Handle, u32>>(65536); // of literals
     std::map<std::string, u32> by_place;
     std::map<std::string, double> values;
-    std::vector<Slot> slots;
+    std::vector<Sum> sums; // in the record, ranges of indices from STRIDE, for White and Black
     std::vector<Branch> branches;
     u32 current = 0; // the generation of new nodes; 0: before all positions
-    u32 ranges = 1, last_verb = 0, waiting = 0;
+    u32 last_verb = 0, waiting = 0;
     bool turned = false, constants_used[OWN] = {}, has_offset = false;
     Ref permanent = 0;
     double whole = 0, phase = -1; // whole: the phase of the middlegame, 0 before the first taper
@@ -607,23 +605,22 @@ class Recorder {
         std::sort(found.parameters.begin(), found.parameters.end());
         return found;
     }
-    void put_constants(Entries &to, u32 base, Sum *sum, double m, double e, bool present) {
-        const auto put = [&](u32 which, double c) {
-            if (c == 0) return;
-            if (sum && sum->members.size() < OWN) sum->members.resize(OWN);
-            if (sum) sum->members[which] = true;
-            constants_used[which] = true, to.emplace_back(base + which, c);
+    static u32 range(u32 sum, bool black) { return 1 + 2 * sum + black; }
+    static u32 base(u32 sum, bool black) { return range(sum, black) * STRIDE + FIRST; }
+    void put_constants(Entries &to, u32 base, Two c, bool present) {
+        const auto put = [&](u32 which, double x) {
+            if (x != 0) constants_used[which] = true, to.emplace_back(base + which, x);
         };
-        if (present) m++, e++, put(MINUS_ONE, 1); // a sum without entries would leave the verb out
-        if (m == e) put(ONE, m);
-        else put(ONE_MG, m), put(ONE_EG, e);
+        if (present) c[0]++, c[1]++, put(MINUS_ONE, 1); // a sum without entries would leave the verb out
+        if (c[0] == c[1]) put(ONE, c[0]);
+        else put(ONE_MG, c[0]), put(ONE_EG, c[1]);
     }
-    // The sum that a verb takes, or its terms are multiplied by. With `present`, it has entries even if it is 0.
-    void put_sum(Entries &to, Ref r, bool is_pair, bool present, Slot &slot, u32 part, bool black) {
-        const Handle &of = verbs[slot.verb].at;
+    // What a verb takes, or its terms are multiplied by. With `present`, it has entries even if it is 0.
+    void put_sum(Entries &to, Ref r, bool is_pair, bool present, u32 number, bool black) {
+        Sum &sum = sums[number];
+        const Handle of = verbs[sum.verb].at;
         const Walk found = walk(r, 1, &of);
-        const u32 base = slot.base(part, black);
-        Sum &sum = slot.sums[part];
+        const std::size_t begin = to.size();
         for (const auto &[i, s] : found.parameters) {
             Parameter &p = parameters[i];
             const bool both = is_pair || !p.is_pair;
@@ -633,28 +630,29 @@ class Recorder {
                 refuse_by_schema(of, "middlegame and endgame values are mixed in its sum");
             sum.type = type;
             p.used[0] |= both || type == 'm', p.used[1] |= both || type == 'e';
-            if (sum.members.size() <= i + OWN) sum.members.resize(i + OWN + 1);
-            sum.members[i + OWN] = true;
-            to.emplace_back(base + OWN + i, s[0] != 0 ? s[0] : s[1]);
+            to.emplace_back(base(number, black) + OWN + i, s[0] != 0 ? s[0] : s[1]);
         }
         const Two &c = found.constant;
-        put_constants(to, base, &sum, c[!is_pair && sum.is_eg()], c[is_pair || sum.is_eg()], present);
+        put_constants(to, base(number, black), {{c[!is_pair && sum.is_eg()], c[is_pair || sum.is_eg()]}}, present);
+        for (std::size_t i = begin; i < to.size(); i++) sum.members.insert(to[i].first - base(number, black));
     }
-    Op kind(const Slot &s) const { return s.terms.empty() ? verbs[s.verb].op : Op::linear; }
-    u32 slot(u32 verb, u32 occurrence, const std::vector<Term> &terms) {
-        const auto kind_of = [&](u32 v) { return std::min(verbs[v].op, Op::scale_eg); };
-        for (const Slot &s : slots) {
+    // The number of a sum, which is a new one when it is met first.
+    u32 sum(u32 verb, u32 occurrence, const std::vector<Term> &terms) {
+        const auto kind = [&](u32 v) { return std::min(verbs[v].op, Op::scale_eg); };
+        for (u32 i = 0; i < sums.size(); i++) {
+            const Sum &s = sums[i];
             if (s.verb == verb && s.occurrence == occurrence) {
-                if (s.terms == terms) return u32(&s - slots.data());
+                if (s.terms == terms) return i;
                 refuse_by_schema(verbs[verb].at, "this counts otherwise than in positions before");
             }
-            if (terms.empty() && kind_of(s.verb) == kind_of(verb))
+            if (terms.empty() && kind(s.verb) == kind(verb))
                 refuse(verbs[verb].at, "another one of its kind: there may be one factor, one bound a phase");
         }
-        if (ranges + 4 > 49) refuse(verbs[verb].at, "there are more verbs than a schema has room for");
-        slots.push_back({verb, occurrence, ranges, terms});
-        ranges += slots.back().is_product() ? 4 : 2;
-        return u32(slots.size() - 1);
+        const bool is_product = !terms.empty() && terms[0].times != 0;
+        if (sums.size() > 22) refuse(verbs[verb].at, "there are more verbs than a schema has room for");
+        sums.push_back({verb, occurrence, terms, false});
+        if (is_product) sums.push_back({verb, occurrence, {}, true});
+        return u32(sums.size()) - (is_product ? 2 : 1);
     }
     double in_score(const Two &v) const {
         return phase >= 0 ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0];
@@ -675,15 +673,15 @@ class Recorder {
                 refuse(at, "tuned numbers are added after this, or it is multiplied: it comes last");
             row.offset += in_score(found.constant);
             const bool is_factor = verbs[n.verb].op >= Op::scale_eg;
-            const u32 i = slot(n.verb, 0, {});
-            slots[i].sides[0] = true, slots[i].sides[1] = is_factor;
-            put_sum(is_factor ? row.factor : row.entries, n.b, false, true, slots[i], 0, false);
-            if (is_factor) row.slot = int(i), row.of = n.a, row.reversed = s[0] < 0;
+            const u32 i = sum(n.verb, 0, {});
+            sums[i].sides[0] = true, sums[i].sides[1] = is_factor;
+            put_sum(is_factor ? row.factor : row.entries, n.b, false, true, i, false);
+            if (is_factor) row.stage = int(i), row.of = n.a, row.reversed = s[0] < 0;
             found = walk(n.a, s[0], nullptr);
         }
         row.phase = phase;
         if (!staged) row.offset = in_score(found.constant);
-        else put_constants(row.entries, FIRST, nullptr, found.constant[0], found.constant[1], false);
+        else put_constants(row.entries, FIRST, found.constant, false);
         for (const auto &[i, s] : found.parameters) {
             Parameter &p = parameters[i];
             const char kind = std::fabs(s[0] - s[1]) <= 1e-12 * std::fabs(s[0]) ? 'b' : s[1] == 0 ? 'm' : 'e';
@@ -729,49 +727,49 @@ class Recorder {
         std::map<std::pair<u32, bool>, u32> occurrences;
         for (const Instance &own : instances) {
             const u32 verb = own.terms[0].verb;
-            Slot &s = slots[slot(verb, occurrences[{verb, own.black}]++, own.terms)];
-            s.sides[own.black] = true;
+            const u32 i = sum(verb, occurrences[{verb, own.black}]++, own.terms);
+            sums[i].sides[own.black] = true;
             bool present = false; // needed where the function of 0 is not 0
             for (const Term &t : own.terms) present |= verbs[t.verb].is(Op::sigmoid, Op::table);
-            put_sum(to, own.is_pair ? nodes[own.base].a : own.base, own.is_pair, present, s, 0, own.black);
-            if (own.times != 0) put_sum(to, own.times, own.terms[0].times == 2, false, s, 1, own.black);
+            put_sum(to, own.is_pair ? nodes[own.base].a : own.base, own.is_pair, present, i, own.black);
+            if (own.times == 0) continue;
+            sums[i + 1].sides[own.black] = true;
+            put_sum(to, own.times, own.terms[0].times == 2, false, i + 1, own.black);
         }
     }
+    bool times_eg(u32 i, const Term &t, bool target) const { return t.times == 2 ? target : sums[i + 1].is_eg(); }
     // The schema's own arithmetic, from the record alone.
     double evaluate_row(const Row &row) const {
-        std::vector<std::pair<Two, bool>> sums(ranges); // and whether there is an entry
+        std::vector<std::pair<Two, bool>> values(range(u32(sums.size()), false)); // and whether there is an entry
         for (const auto &[index, x] : row.entries) {
             const u32 k = index % STRIDE - FIRST;
-            const bool is_linear = k >= OWN && index < STRIDE;
+            const char linear = k >= OWN && index < STRIDE ? parameters[k - OWN].linear : 'b';
             const Two &v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value;
-            auto &[sum, present] = sums[index / STRIDE];
-            if (!is_linear || parameters[k - OWN].linear != 'e') sum[0] += x * v[0];
-            if (!is_linear || parameters[k - OWN].linear != 'm') sum[1] += x * v[1];
+            auto &[sum, present] = values[index / STRIDE];
+            sum[0] += linear != 'e' ? x * v[0] : 0, sum[1] += linear != 'm' ? x * v[1] : 0;
             present = true;
         }
-        const auto by = [&](const Slot &s, bool black) {
-            const double x = sums[s.at(0, black)].first[s.sums[0].is_eg()];
-            return Two{{x, x}};
+        const auto staged = [&](u32 i, const Two &score, bool black) {
+            const double by = values[range(i, black)].first[sums[i].is_eg()];
+            return verbs[sums[i].verb](score, {{by, by}});
         };
-        Two score = sums[0].first;
-        for (const Slot &s : slots)
-            for (const Term &t : s.terms)
-                for (u32 side = 0; side < 2; side++) {
-                    const auto &[x, has_x] = sums[s.at(0, side)];
-                    const auto &[y, has_y] = sums[t.times ? s.at(1, side) : 0];
-                    if (!has_x || (t.times != 0 && !has_y)) continue;
-                    const double taken = x[s.takes_eg(t)];
-                    const double f = verbs[t.verb]({{taken, taken}}, {{1, 1}})[0] * (side ? -1 : 1);
-                    for (u32 to = 0; to < 2; to++)
-                        score[to] += f * t.factors[to] * (t.times != 0 ? y[s.times_eg(t, to)] : 1);
-                }
-        for (const Slot &s : slots)
-            if (s.terms.empty() && kind(s) < Op::scale_eg && sums[s.range].second)
-                score = verbs[s.verb](score, by(s, false));
-        if (row.slot < 0) return row.offset + in_score(score);
-        const Slot &s = slots[row.slot];
-        if (kind(s) == Op::scale) score.fill(in_score(score));
-        return row.offset + in_score(verbs[s.verb](score, by(s, score[1] < 0)));
+        Two score = values[0].first;
+        for (u32 i = 0; i < 2 * sums.size(); i++) // for White and for Black
+            for (const Term &t : sums[i / 2].terms) {
+                const auto &[x, has_x] = values[range(i / 2, i % 2)];
+                const auto &[y, has_y] = values[t.times ? range(i / 2 + 1, i % 2) : 0];
+                if (!has_x || (t.times != 0 && !has_y)) continue;
+                const double taken = x[sums[i / 2].takes_eg(t)];
+                const double f = verbs[t.verb]({{taken, taken}}, {{1, 1}})[0] * (i % 2 ? -1 : 1);
+                for (u32 to = 0; to < 2; to++)
+                    score[to] += f * t.factors[to] * (t.times != 0 ? y[times_eg(i / 2, t, to)] : 1);
+            }
+        for (u32 i = 0; i < sums.size(); i++)
+            if (sums[i].is_stage() && verbs[sums[i].verb].op < Op::scale_eg && values[range(i, false)].second)
+                score = staged(i, score, false);
+        if (row.stage < 0) return row.offset + in_score(score);
+        if (verbs[sums[row.stage].verb].op == Op::scale) score.fill(in_score(score));
+        return row.offset + in_score(staged(u32(row.stage), score, score[1] < 0));
     }
 
     // ---- the schema
@@ -812,59 +810,61 @@ class Recorder {
                     {i < OWN ? "name" : "at", name(i), shown(FIRST + i), more,
                      single ? shown(prior[0]) : fill("[$, $]", {shown(prior[0]), shown(prior[1])})});
     }
-    std::string term_json(const Slot &s, const Term &t, int target, const std::string &factor) const {
+    std::string sum_name(u32 i) const {
+        const Verb &v = verbs[sums[i].verb];
+        return fill("$_$_$$", {NAMES[int(v.op)], v.at.text(v.at.base_name(), '_'), shown(sums[i].occurrence + 1),
+                               sums[i].is_factor ? "_factor" : ""});
+    }
+    std::string term_json(u32 i, const Term &t, int target) const {
         const Verb &v = verbs[t.verb];
-        const bool is_sigmoid = v.op == Op::sigmoid;
         char scale[32]; // to the last bit
-        std::snprintf(scale, sizeof scale, "%.17g", t.factors[target] * (is_sigmoid ? v.k[3] : 1));
-        std::string points;
-        for (std::size_t i = 0; i < v.knots.size(); i += 2)
-            list(points, fill("[$, $]", {shown(v.knots[i]), shown(v.knots[i + 1])}));
-        std::string more = unless(v.k[2], 0, "divide");
+        std::snprintf(scale, sizeof scale, "%.17g", t.factors[target] * (v.op == Op::sigmoid ? v.k[3] : 1));
+        std::string points, more = unless(v.k[2], 0, "divide");
+        for (std::size_t k = 0; k < v.knots.size(); k += 2)
+            list(points, fill("[$, $]", {shown(v.knots[k]), shown(v.knots[k + 1])}));
         if (!points.empty()) more += fill(R"(, "knots": [$])", {points});
         more += unless(v.k[0], 0, "over");
-        if (t.times != 0) more += fill(R"(, "times": "$.$")", {factor, PHASES[s.times_eg(t, target)]});
+        if (t.times != 0)
+            more += fill(R"(, "times": "$.$")", {sum_name(i + 1), PHASES[times_eg(i, t, target)]});
         return fill(R"({"op": "$", "scale": $$, "value": "$"})",
-                    {NAMES[int(v.op)], scale, more, PHASES[s.takes_eg(t)]});
+                    {NAMES[int(v.op)], scale, more, PHASES[sums[i].takes_eg(t)]});
     }
-    std::string accumulator_json(const Slot &s, u32 part, const std::string &own) const {
+    std::string sum_json(u32 i) const {
+        const Sum &s = sums[i];
         const bool both = s.sides[0] && s.sides[1];
         std::string more, members;
-        for (int to = 0; to < (whole != 0 ? 2 : 1) && part == 0; to++) {
+        for (int to = 0; to < (whole != 0 ? 2 : 1); to++) {
             std::string terms;
             for (const Term &t : s.terms)
-                if (t.factors[to] != 0) list(terms, term_json(s, t, to, own + "_factor"));
+                if (t.factors[to] != 0) list(terms, term_json(i, t, to));
             if (!terms.empty()) more += fill(R"(, "$": [$])", {PHASES[to], terms});
         }
-        if (!both && s.sides[1] && part == 0) more += R"(, "sign": -1)";
-        for (u32 i = 0; i < s.sums[part].members.size(); i++)
-            if (s.sums[part].members[i]) list(members, fill(R"({"use": $, "at": $})", {name(i), shown(i)}));
+        if (!s.sides[0] && !s.is_factor) more += R"(, "sign": -1)";
+        for (const u32 member : s.members)
+            list(members, fill(R"({"use": $, "at": $})", {name(member), shown(member)}));
         const std::string at = fill(both ? R"("sides": {"white": $, "black": $})" : R"("index": $)",
-                                    {shown(s.base(part, !both && s.sides[1])), shown(s.base(part, true))});
-        return fill(R"(    {"name": "$$", $$, "parameters": [$]})", {own, part ? "_factor" : "", at, more, members});
+                                    {shown(base(i, !s.sides[0])), shown(base(i, true))});
+        return fill(R"(    {"name": "$", $$, "parameters": [$]})", {sum_name(i), at, more, members});
     }
 
   public:
     bool write_schema(const char *path) const {
         std::string numbers, accumulators, adjust, factor;
-        std::size_t count = 1;
+        int count = 1;
         for (u32 i = 0; i < OWN + parameters.size(); i++)
             if (i >= OWN || constants_used[i]) list(numbers, parameter_json(i), ",\n");
-        for (const Slot &s : slots) {
+        for (u32 i = 0; i < sums.size(); i++) {
+            const Sum &s = sums[i];
             const Verb &v = verbs[s.verb];
-            const std::string own = fill("$_$_$", {NAMES[int(v.op)], v.at.text(v.at.base_name(), '_'),
-                                                   shown(s.occurrence + 1)});
-            for (u32 part = 0; part < (s.is_product() ? 2 : 1); part++) {
-                list(accumulators, accumulator_json(s, part, own), ",\n");
-                count += s.sides[0] + s.sides[1];
-            }
-            const std::string by = own + "." + PHASES[s.sums[0].is_eg()];
-            if (kind(s) >= Op::scale_eg)
+            const std::string by = sum_name(i) + "." + PHASES[s.is_eg()];
+            list(accumulators, sum_json(i), ",\n");
+            count += s.sides[0] + s.sides[1];
+            if (s.is_stage() && v.op >= Op::scale_eg)
                 factor = fill(R"(,
   "factor": {"target": "$", "by": "$", "min": $$, "one": $})",
                               {v.op == Op::scale ? "score" : "eg", by, shown(v.k[0]),
                                unless(v.k[1], UNLIMITED, "max"), shown(v.k[3])});
-            else if (s.terms.empty())
+            else if (s.is_stage())
                 list(adjust, fill(R"({"target": "$", "op": "bounded", "by": "$"$})",
                                   {PHASES[v.op == Op::bounded_eg], by, unless(v.k[0], UNLIMITED, "at_most")}));
         }
