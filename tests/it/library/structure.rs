@@ -217,6 +217,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("ranks", "dataset eval io optim"),
     ("diagnose", "chess dataset eval ingest io model optim tune"),
     ("shaders", ""),
+    ("trace", ""),
 ];
 
 /// The packages of the workspace, as `cargo metadata` lists them.

@@ -1,0 +1,68 @@
+//! The playing build: plain integers.
+
+/// A number for both phases.
+pub type Value = i32;
+
+/// A middlegame and an endgame value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair(pub(crate) i32, pub(crate) i32);
+
+impl Pair {
+    /// The source's numbers, for what is not evaluated.
+    #[inline]
+    pub const fn source(self) -> (i32, i32) {
+        (self.0, self.1)
+    }
+    /// The pair with the opposite sign, in constants, too.
+    #[inline]
+    pub const fn negated(self) -> Self {
+        Self(-self.0, -self.1)
+    }
+}
+
+/// A pair of numbers to tune.
+#[allow(non_snake_case)]
+#[inline]
+pub const fn S(mg: i32, eg: i32) -> Pair {
+    Pair(mg, eg)
+}
+
+/// A number to tune.
+#[allow(non_snake_case)]
+#[inline]
+pub const fn V(x: i32) -> Value {
+    x
+}
+
+operators! {
+    Add::add: Pair, Pair => Pair = |a, b| Pair(a.0 + b.0, a.1 + b.1);
+    Sub::sub: Pair, Pair => Pair = |a, b| Pair(a.0 - b.0, a.1 - b.1);
+    Mul::mul: Pair, i32 => Pair = |a, b| Pair(a.0 * b, a.1 * b);
+    Mul::mul: i32, Pair => Pair = |a, b| b * a;
+    Div::div: Pair, i32 => Pair = |a, b| Pair(a.0 / b, a.1 / b);
+}
+operators! { Pair }
+
+#[inline]
+pub(crate) fn toward_zero(e: i32, c: i32) -> i32 {
+    e + e.signum() * c.max(-e.abs())
+}
+
+pub(crate) fn table(x: i32, knots: &[[i32; 2]]) -> i32 {
+    match knots.iter().position(|k| x < k[0]) {
+        None => knots[knots.len() - 1][1],
+        Some(0) => knots[0][1],
+        Some(i) => {
+            let ([a, b], [c, d]) = (knots[i - 1], knots[i]);
+            b + (d - b) * (x - a) / (c - a)
+        }
+    }
+}
+
+/// At the start of a process that plays. Here, nothing is to be done.
+#[inline]
+pub fn play() {}
+
+/// Where the search evaluates a position. Here, nothing is to be done.
+#[inline]
+pub fn leaf(_fen: impl FnOnce() -> String) {}

@@ -1,0 +1,133 @@
+//! Traces of positions, values, and leaves of the search.
+
+use super::{PLAYING, TAPE, Value, Values, rows};
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::{BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::{ExitCode, exit};
+use std::sync::OnceLock;
+
+/// What an evaluation of a FEN returns: a value, or why the position is skipped.
+pub trait Outcome {
+    /// The value.
+    fn outcome(self) -> Result<Value, String>;
+}
+impl Outcome for Value {
+    fn outcome(self) -> Result<Value, String> {
+        Ok(self)
+    }
+}
+impl<E: Display> Outcome for Result<Value, E> {
+    fn outcome(self) -> Result<Value, String> {
+        self.map_err(|e| e.to_string())
+    }
+}
+
+/// Traces the positions on standard input, lines `GAME RESULT FEN [SCORE] [WEIGHT]`. The evaluation is White's view.
+pub fn trace<R: Outcome>(evaluate: impl FnMut(&str) -> R) -> ExitCode {
+    let (arguments, input, output) =
+        (std::env::args().skip(1), std::io::stdin().lock(), std::io::stdout().lock());
+    match trace_from(arguments, input, std::io::BufWriter::new(output), evaluate) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// As `trace`, of other arguments, lines and output. What went wrong is on standard error, too.
+pub fn trace_from<R: Outcome>(
+    mut arguments: impl Iterator<Item = String>,
+    input: impl BufRead,
+    mut output: impl Write,
+    mut evaluate: impl FnMut(&str) -> R,
+) -> Result<(), String> {
+    let mut schema = None;
+    while let Some(word) = arguments.next() {
+        match word.as_str() {
+            "--schema" => schema = Some(arguments.next().ok_or_else(usage)?),
+            "--values" => {
+                let values = read_values(&arguments.next().ok_or_else(usage)?)?;
+                TAPE.with_borrow_mut(|t| t.set_values(values));
+            }
+            _ => return Err(usage()),
+        }
+    }
+    let run = AssertUnwindSafe(|| -> std::io::Result<()> {
+        for line in input.lines() {
+            let line = line?;
+            let words: Vec<_> = line.split_ascii_whitespace().collect();
+            let Some(fen) = words.get(2..8).map(|fields| fields.join(" ")) else {
+                writeln!(output, "# skipped: not GAME RESULT FEN, with six fields in the FEN")?;
+                continue;
+            };
+            let mut row = format!("{} qid:{}", words[1], words[0]);
+            match rows::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
+                Ok(true) => writeln!(output, "{row} # {fen}")?,
+                Ok(false) => writeln!(output, "# skipped: no tuned number counts here")?,
+                Err(why) => writeln!(output, "# skipped: {}", why.replace(['\n', '\r'], " "))?,
+            }
+        }
+        output.flush()?;
+        let Some(path) = schema else { return Ok(()) };
+        std::fs::write(path, TAPE.with_borrow(|t| t.schema()))
+    });
+    match catch_unwind(run) {
+        Ok(done) => done.map_err(|e| said(format!("gputexel: {e}"))),
+        Err(panic) => Err(*panic.downcast::<String>().unwrap_or_else(|other| resume_unwind(other))),
+    }
+}
+
+fn said(what: String) -> String {
+    eprintln!("{what}");
+    what
+}
+fn usage() -> String {
+    said("usage: [--schema FILE] [--values FILE] < POSITIONS".into())
+}
+
+fn read_values(path: &str) -> Result<Values, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| said(format!("gputexel: {path}: {e}")))?;
+    let lines = text.lines().map(str::trim_end).enumerate().filter(|line| !line.1.is_empty());
+    let values = lines.map(|(i, line)| {
+        let number = |(name, value): (&str, &str)| Some((name.trim_end().to_string(), value.parse().ok()?));
+        let known = line.rsplit_once([' ', '\t']).and_then(number);
+        known.ok_or_else(|| said(format!("{path}:{}: gputexel: is not NAME VALUE", i + 1)))
+    });
+    values.collect()
+}
+
+/// Before a process plays: nothing is recorded, and numbers come from `--values FILE` or the file named by
+/// `GPUTEXEL_VALUES`, if there is one.
+pub fn play() {
+    let mut arguments = std::env::args().skip_while(|word| word != "--values").skip(1);
+    let path = arguments.next().or_else(|| std::env::var("GPUTEXEL_VALUES").ok());
+    let values = path.map_or_else(|| Ok(Values::new()), |path| read_values(&path));
+    let values = values.unwrap_or_else(|_| exit(1));
+    TAPE.with_borrow_mut(|t| t.set_values(values.clone()));
+    _ = PLAYING.set(values);
+}
+
+/// Where the search evaluates a position: prints `info string leaf FEN` for one in `GPUTEXEL_LEAVES` positions, by key,
+/// or appends it to the file named by `GPUTEXEL_LEAF_FILE`.
+pub fn leaf(fen: impl FnOnce() -> String) {
+    static ONE_IN: OnceLock<u64> = OnceLock::new();
+    let leaves = || std::env::var("GPUTEXEL_LEAVES").ok().and_then(|n| n.parse().ok());
+    let n = *ONE_IN.get_or_init(|| leaves().unwrap_or(0));
+    if n == 0 || PLAYING.get().is_none() {
+        return;
+    }
+    let fen = fen();
+    let mut key = 14_695_981_039_346_656_037_u64; // FNV-1a of the first four fields
+    let end = fen.match_indices(' ').nth(3).map_or(fen.len(), |space| space.0);
+    for byte in fen[..end].bytes() {
+        key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
+    }
+    if (key ^ key >> 32).is_multiple_of(n) {
+        let line = format!("info string leaf {fen}\n");
+        _ = match std::env::var_os("GPUTEXEL_LEAF_FILE") {
+            Some(path) => OpenOptions::new().append(true).create(true).open(path),
+            None => return print!("{line}"),
+        }
+        .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}

@@ -1,0 +1,7 @@
+// expect: conver
+#include "../../gputexel.hpp"
+gputexel::Value evaluate();
+void search() {
+    int alpha = evaluate(); // here
+    (void)alpha;
+}

@@ -1,0 +1,2 @@
+// expect: compile the evaluation as C++
+#include "../../gputexel.hpp"
