@@ -47,6 +47,9 @@ const DISTANCE: f64 = 0.35;
 const ELO: f64 = 12.0;
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
 
+/// Largest value of an engine without bounds.
+const MAX_VALUE: f64 = 1e6;
+
 /// File of the values that the search proposes, whether or not they pass the test.
 const PROPOSAL: &str = "result.json";
 
@@ -434,8 +437,8 @@ fn with_values(mut file: ParameterFile, theta: &[f64]) -> ParameterFile {
     file
 }
 
-/// Names and bounds of the parameters that the engine reads, once for each phase, and those that may have fractions,
-/// as the probe has recorded them.
+/// Names and bounds of the parameters that the engine reads, once for each phase, and those that may have fractions, as
+/// the probe has recorded them, or the engine itself, which knows its numbers by their places.
 fn values_read(
     datasets: &[String],
     tuned: &ParameterFile,
@@ -443,6 +446,10 @@ fn values_read(
     let paths = shards(datasets)?;
     let (metadata, _) = tensors(&paths[0])?;
     let refuse = |reason: &str| Err(Error::input(&paths[0], reason));
+    if let Some(names) = metadata.feature_set.places() {
+        let bounds = vec![[-MAX_VALUE, MAX_VALUE]; names.len()];
+        return Ok((names, bounds, Vec::new()));
+    }
     let Some(probing) = metadata.probing else {
         return refuse(
             "is not a dataset of 'gputexel probe', so it does not say which values the engine reads",

@@ -52,6 +52,7 @@ mod target;
 mod team;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod trace_command;
 mod tune;
 mod uci;
@@ -110,6 +111,8 @@ subcommands! {
     Extract(extract::ExtractArgs),
     /// Convert games, positions and training data between formats
     Convert(convert::ConvertArgs),
+    /// Print what makes an engine's evaluation trace itself: a C++ header, a Rust module
+    Trace(trace::TraceArgs),
     /// Convert traces of an engine's own features to a dataset
     Import(import::ImportArgs),
     /// Ask an engine how its parameters change its evaluation: a dataset without a trace

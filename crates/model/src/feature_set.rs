@@ -229,6 +229,23 @@ impl FeatureSet {
         Some((0..2).flat_map(|phase| parameters.iter().map(move |p| p.prior[phase])).collect())
     }
 
+    /// Names by which an engine that traces itself reads its values: places in the source, of the middlegame and then of
+    /// the endgame values; `None` unless the set is of such an engine.
+    pub fn places(&self) -> Option<Vec<String>> {
+        let parameters = &self.imported.as_ref()?.parameters;
+        parameters.iter().any(|own| own.at.is_some()).then(|| {
+            let names = |phase: usize| {
+                self.features.iter().zip(parameters).map(move |(feature, own)| match &own.at {
+                    Some(at) if own.phases == Phases::Untapered => at.clone(),
+                    Some(at) if own.moves(phase) => format!("{at}.{}", ["mg", "eg"][phase]),
+                    // Neither read nor missed.
+                    _ => format!("unused.{}.{phase}", feature.name),
+                })
+            };
+            names(0).chain(names(1)).collect()
+        })
+    }
+
     /// The name of the default basis: that of the schema for an imported feature set, `otherwise` for one that
     /// this program computes.
     pub fn default_basis<'a>(&self, otherwise: &'a str) -> &'a str {

@@ -45,11 +45,20 @@ pub(super) fn fill(
         let wrong = |why: String| source.loaded.error(literal.range.start, why);
         let of = |values: &TableValues, phase: usize| values.value(&[id], phase);
         let tied = literal.numbers.len() == 1;
-        if tied && of(values, 0) != of(values, 1) {
+        // A number that counts in one phase only has any value in the other.
+        let moves = |phase: &usize| start.is_none_or(|start| of(start, *phase) != of(values, *phase));
+        let moved: Vec<usize> = (0..2).filter(moves).collect();
+        if tied && moved.len() == 2 && of(values, 0) != of(values, 1) {
             let [mg, eg] = [0, 1].map(|phase| shown_number(of(values, phase)));
             return Err(wrong(format!("{} is one number, but tuned to {mg} and {eg}", literal.name)));
         }
-        for (phase, (range, number)) in literal.numbers.iter().enumerate() {
+        for (i, (range, number)) in literal.numbers.iter().enumerate() {
+            let phase = if tied { moved.first().copied().unwrap_or(0) } else { i };
+            if !moved.contains(&phase) {
+                let new = source.loaded.text[range.clone()].to_string();
+                replacements.push(Replacement { start: range.start, end: range.end, new });
+                continue;
+            }
             let tuned = number.round(of(values, phase));
             let is_start = start.is_some_and(|start| number.round(of(start, phase)) == number.value);
             if !(trust || is_start || number.value == tuned) {
