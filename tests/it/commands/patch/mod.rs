@@ -5,6 +5,7 @@ mod exported;
 #[cfg(unix)]
 mod exposed;
 mod foreign;
+#[cfg(unix)]
 mod kept;
 mod order;
 mod tables;
