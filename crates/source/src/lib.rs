@@ -6,9 +6,7 @@ mod apply;
 mod blocks;
 mod characters;
 mod check;
-mod constants;
 mod files;
-mod init;
 mod languages;
 mod layout;
 pub mod literals;
@@ -28,7 +26,6 @@ use std::path::Path;
 
 pub use apply::plan_apply;
 pub use check::{BlockCheck, BlockState, CheckReport, check};
-pub use init::{Draft, DraftOptions, SourceLines, draft};
 use languages::lexer;
 pub use nearest::Near;
 pub use plan::{ParamsSummary, PatchPlan, PlannedBlock, PlannedValue, params_path};

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use gputexel::Error;
 use gputexel::io::counted;
 use gputexel::patch::{
-    Change, DraftOptions, PatchPlan, SourceLines, Written, check, draft, plan_apply, plan_tune,
-    refuse_interrupted, undo, write,
+    Change, PatchPlan, Written, check, plan_apply, plan_tune, refuse_interrupted, undo, write,
 };
 use serde_json::json;
 
@@ -37,8 +36,6 @@ enum PatchCommand {
     Check(InputArgs),
     /// Restore the sources as they were before the last tune or apply
     Undo(UndoArgs),
-    /// Write a first block from a source line, with its numbers marked
-    Init(InitArgs),
     /// Show the markers of sources: names, values and bounds
     List(list::ListArgs),
     /// Make marked numbers variables that the engine reads from a file at its start
@@ -87,35 +84,6 @@ struct UndoArgs {
     sources: PathBuf,
 }
 
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  gputexel patch init src/search.cpp:120 --declaration TUNE_HERE --options OPTIONS_HERE >> engine.tune"
-)]
-struct InitArgs {
-    /// Source file and line, or a range of lines as in search.cpp:10-14
-    #[arg(value_name = "SOURCE:LINE")]
-    place: SourceLines,
-    /// Folder that will be passed to tune and apply [default: that of the source]
-    #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
-    /// Name of the context, which prefixes its parameters [default: file and line]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// Marker in the source line below which parameters are declared
-    #[arg(long, value_name = "MARKER", value_parser = marker)]
-    declaration: Option<String>,
-    /// Marker in the source line below which options are offered
-    #[arg(long, value_name = "MARKER", value_parser = marker)]
-    options: Option<String>,
-}
-
-fn marker(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.contains(char::is_whitespace) || text.contains("//") {
-        return Err("expected a word, without // and spaces".to_string());
-    }
-    Ok(text.to_string())
-}
-
 impl Subcommand for PatchArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         match &self.command {
@@ -126,7 +94,6 @@ impl Subcommand for PatchArgs {
                 let undone = undo(&args.sources)?;
                 print_result(context, &undone, || undone.describe())
             }
-            PatchCommand::Init(args) => init(args, context),
             PatchCommand::List(args) => list::run(args, context),
             PatchCommand::Expose(args) => variables::expose(args, context),
             PatchCommand::Restore(args) => variables::restore(args, context),
@@ -208,26 +175,4 @@ fn check_blocks(args: &InputArgs, context: &Context) -> anyhow::Result<()> {
             Err(Error::input(&args.tune, format!("{parts} cannot be used")).into())
         }
     }
-}
-
-fn init(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
-    let InitArgs { place, root, name, declaration, options } = args;
-    let options = DraftOptions {
-        folder: root.clone(),
-        name: name.clone(),
-        declaration: declaration.clone(),
-        options: options.clone(),
-    };
-    let draft = draft(place, &options)?;
-    if context.json {
-        return Ok(write_stdout(&format!("{}\n", serde_json::to_string(&draft)?))?);
-    }
-    if !context.quiet && !draft.left.is_empty() {
-        note!("not marked, because the format does not support such numbers: {}", draft.left.join(", "));
-    }
-    for marker in draft.markers_missing.iter().filter(|_| !context.quiet) {
-        let source = place.source.display();
-        note!("marker {marker} must be in exactly one line of {source} for 'tune' to work");
-    }
-    Ok(write_stdout(&draft.text)?)
 }

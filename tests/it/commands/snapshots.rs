@@ -9,7 +9,7 @@ use crate::common::spsa::built_in;
 use regex::Regex;
 use std::sync::LazyLock;
 
-const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1, "phase": "fen", "columns": {"game": "qid"},
+const SCHEMA: &str = r#"{"format": "gputexel-schema", "version": 1, "index_base": 1, "comment": "fen", "phase": "fen", "columns": {"game": "qid"},
     "parameters": [{"name": "material", "index": 1, "names": ["pawn", "knight", "bishop", "rook", "queen"],
                     "priors": [100, 300, 300, 500, 900]}]}"#;
 

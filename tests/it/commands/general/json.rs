@@ -55,7 +55,6 @@ const LINES: &[&[&str]] = &[
     &["spsa", "run", "run.toml", "--out", "g", "--verify", "2"],
     &["spsa", "report", "g"],
     &["spsa", "verify", "g", "--games", "2"],
-    &["patch", "init", "source/t.c:2"],
     &["patch", "check", "x.tune", "source"],
     &["patch", "tune", "x.tune", "source"],
     &["patch", "apply", "x.tune", "source", "-n"],
@@ -67,13 +66,12 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// Commands that write a file to standard output.
-const FILES: [&[&str]; 6] = [
+const FILES: [&[&str]; 5] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],
     &["basis", "mirrored"],
     &["completions", "bash"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
-    &["patch", "init", "source/t.c:2"],
 ];
 
 fn bench() -> Bench {

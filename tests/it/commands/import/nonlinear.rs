@@ -1,6 +1,6 @@
 //! Nonlinear evaluations: from a schema and a trace to a check, a dataset and back.
 
-use super::{HEAD, IMPORT, bench, import, refuse};
+use super::{HEAD, bench, import};
 use crate::common::prelude::*;
 
 fn schema() -> String {
@@ -149,41 +149,4 @@ fn parameters_of_accumulators_are_tuned_and_written_back() {
     ] {
         assert!(source.contains(&expected), "{expected} in\n{source}");
     }
-}
-
-#[test]
-fn reports_mistakes() {
-    let cases = [
-        ("\"relu2\"", "\"cube\"", "s.json:8: not a schema: unknown variant `cube`"),
-        ("\"by\": \"complexity\"", "\"by\": \"c\"", "s.json: \"adjust\": there is no accumulator 'c'"),
-        ("\"divide\": 20", "\"divide\": 0", "s.json: the relu of 'danger' in eg is divided by 0"),
-        (
-            "\"black\": 20",
-            "\"black\": 11",
-            "s.json: accumulator 'danger' (black), 'attack': index 11 is taken already by accumulator 'danger' (white), ",
-        ),
-        ("\"max\": 64, ", "", "s.json: factor 'factor': its scale is not determined"),
-        ("\"at\": 1, \"prior\": 7", "\"prior\": 7", "s.json: parameter 'each': is one of an accumulator"),
-    ];
-    for (from, to, expected) in cases {
-        let bench = bench(trace(3), &schema().replacen(from, to, 1));
-        let told = refuse(&bench, "t.svm --schema s.json", 1);
-        assert!(told.starts_with("gputexel: s.json") && told.contains(expected), "{to}: {told}");
-    }
-    let bench = bench(format!("{}1 qid:9 1:4 10:1e38\n", trace(3)), &schema());
-    let told = refuse(&bench, "t.svm --schema s.json --max-bad-share 0", 1);
-    assert!(told.contains("t.svm:4: the sum of 'danger.white' is"), "{told}");
-    // A schema whose danger is never above 0.
-    bench.write("t.svm", trace(300));
-    bench.write("s.json", schema().replace("[48, 41]", "0"));
-    let (_, report, err) = bench.run((IMPORT, "t.svm"));
-    assert!(err.contains("of 300 evaluations of the trace are not those of its features"), "{err}");
-    let report: Value = serde_json::from_str(&report).unwrap();
-    let warning = report["sources"][0]["warnings"][0].str();
-    assert!(
-        warning.starts_with(
-            "the relu2 in mg and the relu in eg of 'danger' are never switched on in 300 positions"
-        ),
-        "{warning}"
-    );
 }

@@ -67,5 +67,4 @@ fn params_files_are_lists_of_names_and_ranges() {
     let expected = "\nqueen_eg, int, -936.0, -1872.0, 0.0, 93.6, 0.002\nking_mg, int, 0.0, 0, 1, 1, 0.002\n";
     assert_has(&text, expected);
     assert_has(&export("--decimals 1 --style screaming"), "\nPAWN_MG, float, 82.4, ");
-    bench.fails_with("export m.json --to csv --untapered", 2, "--untapered does not apply to csv");
 }

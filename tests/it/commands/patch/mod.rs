@@ -5,6 +5,7 @@ mod exported;
 #[cfg(unix)]
 mod exposed;
 mod foreign;
+#[cfg(unix)]
 mod kept;
 mod order;
 mod tables;
@@ -167,32 +168,6 @@ fn check_reports_every_block_and_near_misses() {
     assert!(
         ok(&bench, "check x.tune source").contains("source/s.cpp:12: f (block in line 4): is already tuned")
     );
-}
-
-#[test]
-fn init_marks_numbers() {
-    let bench = bench();
-    let out = bench.ok("patch init source/s.cpp:8");
-    assert_eq!(out, "#set file s.cpp\n#context s_8\n  int m = 100@ * d - 25@;\n");
-    let out = bench.ok("patch init source/s.cpp:8 --root . --declaration %%D%% --options %%O%%");
-    let expected = "#set file source/s.cpp\n#set declaration %%D%%\n#set options %%O%%\n#context s_8\n  int m = 100@ * d - 25@;\n";
-    assert_eq!(out, expected);
-    // Its output can be used.
-    bench.write("new.tune", out);
-    ok(&bench, "tune new.tune .");
-    ok(&bench, "apply new.tune .");
-    assert_eq!(bench.text("source/s.cpp"), SOURCE);
-    // A line that occurs twice is written with the lines below it.
-    bench.write("source/t.cpp", "#define A 5\nx = 1;\ny = 2u;\nx = 1;\nz = 3;\n");
-    assert_eq!(bench.ok("patch init source/t.cpp:2"), "#set file t.cpp\n#context t_2\nx = 1@;\ny = 2u;\n");
-    let (_, out, _) = bench.run("patch init source/t.cpp:1-3 --name m");
-    assert_eq!(out, "#set file t.cpp\n#context m\n #define A 5@\nx = 1@;\ny = 2u;\n");
-    let why = "source/t.cpp:3: no number that can be marked (2u cannot be)";
-    bench.fails_with("patch init source/t.cpp:3", 1, why);
-    bench.fails_with("patch init source/t.cpp:9", 1, "has 5 lines");
-    bench.fails_with("patch init source/s.cpp:9-8", 2, "the first line comes first");
-    bench.fails_with("patch init source/t.cpp", 2, "as in search.cpp:10");
-    bench.fails_with("patch init source/t.cpp:1 --root source/none", 1, "none");
 }
 
 #[test]

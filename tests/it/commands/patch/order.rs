@@ -1,69 +1,8 @@
-//! Blocks that overlap: which are refused, which build on each other, and that `check` agrees with `tune`.
+//! Blocks that build on each other.
 
-use super::{bench, tune_of};
+use super::bench;
 use crate::common::prelude::*;
 use std::fmt::Write as _;
-
-const SOURCE: &str = "// %%D%%\n// %%O%%\nint f(int d) {\n  a = 1;\n  b = 2;\n  c = 3;\n  return a;\n}\n";
-
-/// Runs the blocks on the source; returns the message of `tune`, or nothing. `check` must agree, and `apply` must
-/// restore the source.
-fn outcome(blocks: &str) -> String {
-    let bench = bench();
-    bench.write("source/s.cpp", SOURCE);
-    bench.write("x.tune", tune_of(blocks));
-    let (checked, report, _) = bench.run("patch check x.tune source");
-    let (code, out, err) = bench.run("patch tune x.tune source");
-    assert_eq!(checked, code, "{blocks}\n{report}\n{out}{err}");
-    if code != 0 {
-        assert_eq!(bench.text("source/s.cpp"), SOURCE, "{blocks}");
-        let reason = err.trim_end().strip_prefix("gputexel: ").unwrap().to_string();
-        assert!(
-            report.contains("no match") || report.contains("matches in") || report.contains(&reason),
-            "{report}\n{err}"
-        );
-        return reason;
-    }
-    bench.done("patch check x.tune source");
-    bench.done("patch apply x.tune source");
-    let applied = bench.text("source/s.cpp");
-    if !blocks.contains("#add") {
-        assert_eq!(applied, SOURCE, "{blocks}");
-    }
-    bench.done("patch check x.tune source");
-    bench.done("patch tune x.tune source");
-    String::new()
-}
-
-#[test]
-fn rejects_overlapping_contexts() {
-    let b = "x.tune:7: context q: overlaps context p in line 4: ";
-    // A number of the first block lies in the second, and vice versa.
-    let first = outcome("#context p\na = 1@;\nb = 2;\n#context q\nb = 2@;\nc = 3@;\n");
-    assert!(first.starts_with(b), "{first}");
-    let second = outcome("#context p\na = 1;\nb = 2@;\n#context q\nb = 2;\nc = 3@;\n");
-    assert!(second.contains("context q: no longer matches"), "{second}");
-    // One block within the other.
-    let within = outcome("#context p\na = 1;\nb = 2;\n#context q\nb = 2@;\n");
-    assert!(within.starts_with(b), "{within}");
-    for blocks in [
-        "#context p\nb = 2@;\n\n#context q\na = 1;\nb = 2;\nc = 3@;\n",
-        "#context p\nb = 2@;\n\n#context q\nb = 2@;\n",
-    ] {
-        assert_has(&outcome(blocks), "x.tune:7: context q: ");
-    }
-    // Lines added by an #add belong to its context.
-    assert_has(&outcome("#context p\na = 1@;\n#add\na = @; x = 9;\n#context q\nx = 9@;\n"), "context q: ");
-    // A plain patch, before and after.
-    let plain = outcome("#context p\na = 1@;\nb = 2;\n#context\nb = 2;\n#add\nb = 4;\n");
-    assert!(plain.contains("x.tune:7: unnamed context: overlaps context p in line 4: "), "{plain}");
-    assert_has(&outcome("#context\na = 1;\n#add\na = 5;\n#context q\na = 5@;\n"), "x.tune:8: context q: ");
-    // Markers within contexts: the declaration would split their lines.
-    let marker = outcome("#context p\n// %%D%%\n// %%O%%\nint f(int d) {\na = 1@;\n");
-    assert_has(&marker, ["x.tune:4: context p: ", "%%D%%"]);
-    let marker = outcome("#context p\na = 1@;\n\n#context q\n// %%O%%\nint f(int d) {\na = 1;\nb = 2@;\n");
-    assert!(marker.contains("context q: "), "{marker}");
-}
 
 /// The structure of YaneuraOu's lists: patches that prepare the tree for tuning come first, and most later blocks
 /// build on them.

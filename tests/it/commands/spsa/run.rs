@@ -23,34 +23,6 @@ fn kill_at(bench: &Bench, args: impl Words, journal: &str, wanted: usize) {
 
 #[test]
 #[ignore = "full"]
-fn run_killed_twice_equals_an_uninterrupted_run() {
-    for method in ["spsa", "bspsa"] {
-        let bench = Bench::new();
-        bench.write("run.toml", built_in(method, 120, 1));
-        let run = |out: &str| {
-            bench.ok(["-q", "spsa", "run", "run.toml", "--out", out]);
-        };
-        run("whole");
-        kill_at(&bench, "spsa run run.toml --out killed", "killed/spsa.jsonl", 30);
-        kill_at(&bench, "spsa run --resume killed", "killed/spsa.jsonl", 70);
-        // As if killed in the middle of a line.
-        let mut journal = bench.bytes("killed/spsa.jsonl");
-        journal.truncate(journal.len() - 20);
-        bench.write("killed/spsa.jsonl", journal);
-        bench.ok("-q spsa run --resume killed");
-        assert_eq!(iterations(&bench, "killed"), (1..=120).collect::<Vec<_>>());
-        assert_eq!(bench.bytes("whole/log.csv"), bench.bytes("killed/log.csv"), "{method}");
-        assert_eq!(bench.bytes("whole/values.csv"), bench.bytes("killed/values.csv"));
-        assert_eq!(lines(&bench, "whole/log.csv"), 120);
-        // A finished run has nothing left to do.
-        let before = bench.bytes("killed/spsa.jsonl");
-        assert_eq!(bench.run("-q spsa run --resume killed").0, 0);
-        assert_eq!(before, bench.bytes("killed/spsa.jsonl"));
-    }
-}
-
-#[test]
-#[ignore = "full"]
 fn concurrent_pairs_count_exactly_once() {
     let bench = Bench::new();
     bench.write("run.toml", built_in("bspsas", 150, 4));
@@ -109,12 +81,6 @@ fn interrupted_runs_print_how_to_resume() {
     while lines(&bench, "r/spsa.jsonl") < 5 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // Another process cannot resume the same run or start another one there.
-    let busy = format!("r: is being written by another gputexel (process {})", child.id());
-    let before = bench.bytes("r/spsa.jsonl");
-    bench.fails_with("spsa run run.toml --out r --force", 1, &busy);
-    assert!(bench.bytes("r/spsa.jsonl").starts_with(&before), "the journal was taken away");
-    bench.fails_with("spsa run --resume r", 1, &busy);
     assert_eq!(bench.run("-q spsa report r").0, 0);
     bench.shell(&format!("kill -INT {}", child.id()));
     let output = child.wait_with_output().unwrap();

@@ -33,29 +33,6 @@ fn assert_metrics_are_whole(bench: &Bench, run: &str, epochs: u64) {
 }
 
 #[test]
-#[ignore = "full"]
-fn interrupted_run_prints_how_to_resume() {
-    let bench = bench();
-    let child = started(&bench, "r", &["--epochs", "3000", "--bootstrap", "5"]);
-    let (code, _, err) = bench.shell(&format!("kill -INT {}", child.id()));
-    assert_eq!((code, err.as_str()), (0, ""));
-    let output = child.wait_with_output().unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{err}");
-    assert_one_line(&err);
-    assert!(err.starts_with("gputexel: interrupted: after "), "{err}");
-    assert!(err.contains("'gputexel tune --resume r'"), "{err}");
-    assert!(!bench.path("r").join("params.json").exists() && !bench.path("r").join("tables.h").exists());
-
-    let out = bench.ok("tune --resume r --backend cpu -v");
-    assert!(out.contains("resumed     after "), "{out}");
-    assert_metrics_are_whole(&bench, "r", 3000);
-    bench.tune(("--out whole --epochs=3000 --bootstrap=5", &ADAM[..6]));
-    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
-    assert_eq!(bench.json("r/params.json")["uncertainty"]["resamples"], 5);
-}
-
-#[test]
 fn rejects_unresumable_runs() {
     let bench = bench();
     let resume = ["tune", "--backend", "cpu", "--resume", "r"];

@@ -10,14 +10,21 @@ fn interrupted_runs_leave_their_best_values_until_they_are_resumed() {
     bench.dataset("d.bin", FeatureKind::Pst, 2000, 7);
     let flags = ["d.bin", "--optimizer", "adam", "--k", "0.8", "--epochs", "3000", "--improvement", "0"];
     let flags = [&flags[..], &["--backend", "cpu", "--threads=1", "--prior-strength", "none"]].concat();
-    let mut child = bench.spawn(("tune --out r", &flags));
+    let child = bench.spawn(("tune --out r", &flags));
     let begun = Instant::now();
     while !bench.path("r/metrics.jsonl").exists() || bench.metrics_so_far("r") < 20 {
         assert!(begun.elapsed() < Duration::from_secs(60), "no epochs");
         std::thread::sleep(Duration::from_millis(1));
     }
     bench.shell(&format!("kill -INT {}", child.id()));
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert_one_line(&err);
+    assert!(
+        err.starts_with("gputexel: interrupted: after ") && err.contains("'gputexel tune --resume r'"),
+        "{err}"
+    );
     for name in ["so-far.json", "so-far.h", "so-far.hpp", "so-far.rs"] {
         assert!(bench.bytes(&format!("r/{name}")).len() > 1000, "{name}");
     }

@@ -77,22 +77,3 @@ fn runs_stopped_while_they_choose_are_resumed() {
     assert_eq!((&own["strength"], &own["config"]), (&whole["strength"], &whole["config"]));
     assert!(own.get("undecided").is_none(), "{own}");
 }
-
-#[cfg(unix)]
-#[test]
-#[ignore = "full"]
-fn ctrl_c_in_the_choice_leaves_a_run_to_resume() {
-    let bench = Bench::with_positions(20_000, 11);
-    let flags = "tune d.bin --k 0.8 --backend cpu --epochs 3 --out";
-    assert_eq!(bench.run((flags, "whole")).0, 0);
-    let mut child = bench.spawn((flags, "r"));
-    wait_until("there is a record", || bench.path("r/run.json").exists());
-    bench.shell(&format!("kill -INT {}", child.id()));
-    if child.wait().unwrap().code() == Some(1) {
-        assert!(bench.path("r/run.json").exists() && !bench.path("r/params.json").exists());
-        let listed = bench.json("r/run.json");
-        assert!(listed.get("undecided").is_some() || listed.get("strength").is_some(), "{listed}");
-        bench.done("tune --resume r --backend cpu");
-    }
-    assert!(bench.bytes("r/params.json") == bench.bytes("whole/params.json"));
-}

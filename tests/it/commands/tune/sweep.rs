@@ -113,46 +113,11 @@ fn grids_are_ranked_and_the_best_is_written() {
     assert_eq!((&seeds["runs"], seeds["ranking"][0]["runs"].list().len()), (&6.into(), 6));
 }
 
-#[test]
-#[ignore = "full"]
-fn threads_do_not_change_a_digit() {
-    let bench = bench();
-    let run = |threads: &str| {
-        let args = ["d.bin", "--grid", "learning-rate=1:9:7", "--epochs", "10", "--threads", threads];
-        sweep(&bench, args)["ranking"].clone()
-    };
-    assert_eq!(run("1"), run("3"));
-}
-
 fn wait(bench: &Bench, folder: &str, epochs: u64) {
     let path = bench.path(folder).join("checkpoint.safetensors");
     wait_until("a step is stored", || {
         path.exists() && Checkpoint::read(&path).unwrap().progress.epochs >= epochs
     });
-}
-
-#[cfg(unix)]
-#[test]
-#[ignore = "full"]
-fn interrupted_sweeps_resume_to_the_same_bytes() {
-    let bench = bench();
-    let grid = "sweep d.bin --grid l2=0,1e-3 --grid learning-rate=1,3 --epochs 400 --backend cpu";
-    let args = |out| [&grid.words()[..], &["--out", out, "--checkpoint-every", "0"]].concat();
-    bench.ok(args("whole"));
-
-    let child = bench.spawn(args("stopped"));
-    wait(&bench, "stopped", 60);
-    bench.shell(&format!("kill -INT {}", child.id()));
-    let output = child.wait_with_output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    assert_eq!(output.status.code(), Some(1));
-    assert_one_line(&err);
-    assert_has(&err, "sweep --resume stopped");
-    assert!(out.contains("held-out") && bench.path("stopped/sweep.svg").exists(), "{out}");
-    let report = sweep(&bench, "--resume stopped --best b.json");
-    assert_eq!(report["interrupted"], false);
-    assert_eq!(bench.bytes("stopped/runs.csv"), bench.bytes("whole/runs.csv"));
-    assert!(bench.path("b.json").exists());
 }
 
 #[cfg(unix)]

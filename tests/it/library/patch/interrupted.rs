@@ -130,32 +130,6 @@ fn restores_old_files_after_an_error_at_any_step() {
 }
 
 #[test]
-fn undo_puts_back_one_command_after_the_other() {
-    let bench = Bench::new();
-    let before = bench.tree();
-    let first = write(&bench.plan(), &bench.sources(), "tune").unwrap().backup.unwrap();
-    let is_outside = !first.starts_with(bench.folder.path().canonicalize().unwrap());
-    assert!(first.ends_with("0001-tune") && is_outside, "{}", first.display());
-    let between = bench.tree();
-    let change = Change {
-        path: bench.file(0),
-        shown: "0.cpp".into(),
-        before: Some(b"new 0\n".to_vec()),
-        after: b"newer 0\n".to_vec(),
-        params: false,
-    };
-    let second = PatchPlan { changes: vec![change], ..PatchPlan::default() };
-    write(&second, &bench.sources(), "apply").unwrap();
-    assert_eq!(undo(&bench.sources()).unwrap().command, "apply");
-    assert_eq!(bench.tree(), between);
-    let undone = undo(&bench.sources()).unwrap();
-    assert_eq!((undone.files.len(), undone.removed.len()), (FILES, 1), "{undone:?}");
-    assert_eq!(bench.tree(), before);
-    let nothing = undo(&bench.sources()).unwrap_err().to_string();
-    assert!(nothing.contains("nothing to undo"), "{nothing}");
-}
-
-#[test]
 fn undo_keeps_later_changes() {
     let bench = Bench::new();
     let folder = write(&bench.plan(), &bench.sources(), "tune").unwrap().backup.unwrap();
