@@ -659,7 +659,7 @@ class Recorder {
             const auto [stage, s] = found.stages[0];
             const Node n = nodes[stage];
             const Handle at = verbs[n.verb].at;
-            const std::size_t others = found.stages.size() + found.functions.size() + found.parameters.size() - 1;
+            const auto others = found.stages.size() + found.functions.size() + found.parameters.size() - 1;
             if (others != 0 || s[0] != s[1] || std::fabs(s[0]) != 1)
                 refuse(at, "tuned numbers are added after this, or it is multiplied: it comes last");
             row.offset += in_score(found.constant);
