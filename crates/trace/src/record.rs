@@ -149,7 +149,7 @@ comparisons! {
 }
 impl Eq for Pair {} // for structures that derive it
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[rustfmt::skip]
 pub(crate) enum Op {
     #[default]
@@ -166,7 +166,7 @@ struct Node {
     k: [f64; 3], // constants of the verb; of a sum the factors of a and b
     v: Two,
     share: Two, // of a walk backwards
-    pending: bool,
+    waiting: bool,
 }
 
 struct Parameter {
@@ -308,12 +308,6 @@ fn above(at: Site, x: Value, number: i32, or_equal: bool) -> bool {
         yes != t.turned
     })
 }
-/// The name of a sum: FILE_LINE_COLUMN.
-fn named(at: Site) -> String {
-    let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    format!("{}_{}_{}", file.replace([',', '"', ' '], "_"), at.line(), at.column())
-}
-
 impl Tape {
     fn new() -> Self {
         let setup = GENERATIONS.fetch_add(1, Relaxed);
