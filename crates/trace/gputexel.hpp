@@ -363,8 +363,11 @@ class Recorder {
         if ((a.ref | b.ref) == 0 || mode == Mode::playing) return {v[0], v[1]};
         if (mode == Mode::setup && nodes.size() > 1000000)
             refuse(at, "a million sums outside of a recording: begin main with gputexel::play(argc, argv)");
-        const Ref ra = with_node(a), rb = with_node(b);
-        return {v[0], v[1], {nullptr, push({verb, ra, rb, by, v}), current}};
+        const auto with_node = [&](const Operand &o) { // a constant gets one here
+            return o.ref != 0 || o.v == Two() ? o.ref : push({u32(Op::constant), 0, 0, {}, o.v});
+        };
+        const Ref first = with_node(a), second = with_node(b);
+        return {v[0], v[1], {nullptr, push({verb, first, second, by, v}), current}};
     }
     u32 verb_at(Op op, const Handle &at, const Constants &k, const Knots &knots = {}) {
         for (std::size_t tried = 0; tried < verbs.size(); tried++) { // begins where it was called last time
@@ -506,31 +509,25 @@ class Recorder {
         if (!h.file && h.column != 0 && h.column != current)
             refuse(at, "a score of an earlier position is used here (a cache?)");
         if (!h.file) return {h.line, nodes[h.line].v};
-        const u32 i = parameter(h, s.v, is_pair);
-        Parameter &p = parameters[i];
+        Parameter &p = parameter(h, s.v, is_pair);
         const bool has_node = p.node != 0 && (p.generation == 0 || p.generation == current);
+        const u32 number = u32(&p - parameters.data());
         if (!has_node && mode != Mode::playing)
-            p.node = push({u32(Op::parameter), i, 0, {}, p.value}), p.generation = current;
+            p.node = push({u32(Op::parameter), number, 0, {}, p.value}), p.generation = current;
         return {p.node, p.value};
     }
-    Ref with_node(const Operand &o) { // a constant gets a node where a verb refers to it
-        return o.ref != 0 || o.v == Two() ? o.ref : push({u32(Op::constant), 0, 0, {}, o.v});
-    }
-    u32 parameter(const Handle &h, const Two &v, bool is_pair) {
+    Parameter &parameter(const Handle &h, const Two &v, bool is_pair) {
         auto &known = cache[(h.line * 2654435761u + h.column * 2246822519u) >> 16];
-        if (!(known.first == h)) known = {h, enter(h, v, is_pair)};
-        const Parameter &p = parameters[known.second];
+        if (!(known.first == h)) { // other files may have the same text elsewhere
+            const auto [own, is_new] = by_place.emplace(h.text(), u32(parameters.size()));
+            if (is_new) parameters.push_back({h, v, v, is_pair}), set_value(parameters.back());
+            if (parameters.size() > STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
+            known = {h, own->second};
+        }
+        Parameter &p = parameters[known.second];
         if (p.source != v || p.is_pair != is_pair)
             refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop)");
-        return known.second;
-    }
-    u32 enter(const Handle &h, const Two &v, bool is_pair) { // other files may have the same text elsewhere
-        const auto known = by_place.emplace(h.text(), u32(parameters.size()));
-        if (!known.second) return known.first->second;
-        if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
-        parameters.push_back({h, v, v, is_pair});
-        set_value(parameters.back());
-        return u32(parameters.size() - 1);
+        return p;
     }
     void set_value(Parameter &p) const {
         for (int phase = 0; phase < 2 && !values.empty(); phase++)
