@@ -3,18 +3,13 @@
 
 mod engine;
 
-use engine::{Board, traced};
+use engine::{Board, FENS, traced};
 use gputexel_trace::*;
 use std::cell::Cell;
 
 const PAWN: Pair = S(82, 94);
 const MOVE: Pair = S(10, 4);
 const ATTACK: Value = V(9);
-
-const FENS: &str = "\
-    1 1 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPP1/RNBQKBNR w KQkq - 0 1\n\
-    1 1 rnbqkbnr/1ppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1\n\
-    1 1 4k3/5ppp/8/8/8/8/PP6/4K3 b - - 0 1\n";
 
 /// Compares what is said, and the line with the line that ends in `// NAME`.
 fn refuses(name: &str, why: &str, evaluate: impl Fn(&Board) -> Value + Send + 'static) {

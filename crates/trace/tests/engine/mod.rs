@@ -22,16 +22,15 @@ impl Board {
         let mut square = 56;
         let mut fields = fen.split(' ');
         for c in fields.next().unwrap_or_default().chars() {
-            if c == '/' {
-                square -= 16;
-            } else if let Some(n) = c.to_digit(10) {
-                square += n as usize;
-            } else {
-                let p = "pnbrqk".find(c.to_ascii_lowercase()).ok_or("not a FEN")?;
-                let side = usize::from(c.is_ascii_lowercase());
-                board.piece[square] = Some((side, p));
-                board.phase += [0, 1, 1, 2, 4, 0][p];
-                square += 1;
+            match (c, c.to_digit(10)) {
+                ('/', _) => square -= 16,
+                (_, Some(n)) => square += n as usize,
+                _ => {
+                    let p = "pnbrqk".find(c.to_ascii_lowercase()).ok_or("not a FEN")?;
+                    board.piece[square] = Some((usize::from(c.is_ascii_lowercase()), p));
+                    board.phase += [0, 1, 1, 2, 4, 0][p];
+                    square += 1;
+                }
             }
         }
         board.phase = board.phase.min(24);
@@ -53,7 +52,7 @@ impl Board {
             (1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1),
             (1, 2), (2, 1), (-1, 2), (-2, 1), (1, -2), (2, -1), (-1, -2), (-2, -1),
         ];
-        for (x, y) in &STEPS[[0..0, 8..16, 0..4, 4..8, 0..8][p].clone()] {
+        for (x, y) in &STEPS[[0..0, 8..16, 0..4, 4..8, 0..8, 0..0][p].clone()] {
             let (mut file, mut rank) = (from as i32 % 8 + x, from as i32 / 8 + y);
             while (0..8).contains(&file) && (0..8).contains(&rank) {
                 on(rank * 8 + file);
@@ -92,9 +91,8 @@ const fn mirrored(tables: [[Pair; 8]; 6]) -> [[Pair; 8]; 6] {
 static SIDES: [[[Pair; 8]; 6]; 2] = [RANKS, mirrored(RANKS)];
 fn material(b: &Board) -> Pair {
     let mut score: Pair = b.pieces().map(|(square, side, p)| SIDES[side][p][square / 8]).sum();
-    for (square, side, p) in b.pieces().filter(|p| p.2 != PAWN && p.2 != KING) {
-        let own = MOBILITY[p - 1];
-        b.attacks(square, p, |_| if side == 0 { score += own } else { score -= own });
+    for (square, side, p) in b.pieces() {
+        b.attacks(square, p, |_| score += MOBILITY[p - 1] * OWN[side]);
     }
     score
 }
@@ -105,9 +103,8 @@ const BISHOP_PAIR: Pair = S(33, 60);
 const TEMPO: Value = V(18);
 pub fn linear(b: &Board) -> Value {
     let bishops = b.count(BISHOP).map(|n| i32::from(n >= 2));
-    let mut score = material(b) + BISHOP_PAIR * (bishops[0] - bishops[1]);
-    score -= Pair::default();
-    taper(score, b.phase, 24) + b.side * TEMPO
+    let score = material(b) + BISHOP_PAIR * (bishops[0] - bishops[1]);
+    taper(score - Pair::default(), b.phase, 24) + b.side * TEMPO
 }
 
 // King attacks: a quadratic danger in both phases, a sum that is a pair, a product, and a sigmoid times a pair.
@@ -122,22 +119,19 @@ const CENTRE: Value = V(6);
 pub fn kings(b: &Board) -> Value {
     let mut score = material(b);
     for (side, own) in OWN.into_iter().enumerate() {
-        let (mut danger, mut power, mut safety) = (DANGER_BASE, Value::default(), SAFETY_BASE);
+        let (mut power, mut safety) = (Value::default(), SAFETY_BASE);
         let (mut attackers, mut hits, mut centre) = (0, 0, 0);
-        for (square, of, p) in b.pieces().filter(|p| p.2 != PAWN && p.2 != KING) {
-            if of != side {
-                continue;
-            }
+        for (square, _, p) in b.pieces().filter(|p| p.1 == side && (1..KING).contains(&p.2)) {
             let before = hits;
             b.attacks(square, p, |to| {
                 hits += i32::from(b.near_king(to, 1 - side));
                 centre += i32::from([27, 28, 35, 36].contains(&to));
             });
             attackers += i32::from(hits > before);
-            danger += (hits - before) * ATTACK[p - 1];
             power += (hits - before) * ATTACK[p - 1];
             safety += SAFETY[p - 1] * (hits - before);
         }
+        let danger = DANGER_BASE + power;
         // One number for both phases (Stockfish, Berserk): squared in the middlegame.
         score += own * pair(relu2(danger) / 1024, relu(danger) / 32);
         if attackers >= 2 {
@@ -179,6 +173,15 @@ pub fn endgames<const VARIANT: usize>(b: &Board) -> Value {
     scale(value, SCALE[0] + SCALE[1] * strong, 128, 0..=i32::MAX)
 }
 
+pub const FENS: &str = "\
+    1 1 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 20\n\
+    1 0.5 r1bqk2r/ppp2ppp/2np1n2/2b1p2Q/2B1P3/2NP4/PPP2PPP/R1B1K1NR b KQkq - 1 6\n\
+    2 0 8/5k2/3q4/8/1P6/8/2PK4/8 b - - 0 40\n\
+    2 0 8/5k2/8/3n4/1P6/2P5/3K1R2/8 w - - 0 40\n\
+    2 1 6k1/1r3ppp/8/8/8/8/QP3PPP/6K1 w - - 3 30\n\
+    3 0 nonsense w - - 0 1\n\
+    3 0 too short\n";
+
 /// What is printed for the lines of positions, and the schema.
 #[cfg(feature = "record")]
 pub fn traced(
@@ -186,13 +189,12 @@ pub fn traced(
     words: &[&str],
     evaluate: impl Fn(&Board) -> Value + Send + 'static,
 ) -> (Result<(), String>, Vec<String>, String) {
-    let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     // A thread of its own: a tape of its own.
     let run = move || {
         let thread = format!("{:?}", std::thread::current().id());
         let schema = std::env::temp_dir().join(format!("gputexel-{}-{thread}.json", std::process::id()));
-        let arguments = ["--schema".to_string(), schema.to_str().unwrap().to_string()];
-        let words = arguments.into_iter().chain(words);
+        let words = ["--schema".into(), schema.to_str().unwrap().into()].into_iter().chain(words);
         let mut out = Vec::new();
         let done = trace_from(words, lines.as_bytes(), &mut out, |fen| Board::new(fen).map(|b| evaluate(&b)));
         let text = std::fs::read_to_string(&schema).unwrap_or_default();
