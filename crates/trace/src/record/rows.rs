@@ -16,35 +16,24 @@ pub(super) const CONSTANTS: [(&str, Two); 3] =
 type Entries = Vec<(usize, f64)>;
 
 /// An accumulator of the schema: what a verb takes, or a function is multiplied by.
+#[derive(Default)]
 pub(super) struct Sum {
-    pub op: Op, // a function, bound or factor
     pub site: u32,
-    pub occurrence: usize,
-    pub k: [f64; 3],
-    pub times: usize, // the function is multiplied by 1: a value, 2: a pair, which the next sum is
-    pub to: Two,      // factors in the middlegame and in the endgame
-    pub multiplies: bool, // the function before
-    pub sides: [bool; 2], // White and Black
+    occurrence: usize,
+    pub shape: Shape,
+    pub multiplies: bool,     // the function before
+    pub sides: [bool; 2],     // White and Black
     pub phase: Option<usize>, // the values that it adds up; none: pairs, or numbers without phases
     pub members: BTreeSet<usize>,
 }
-impl Sum {
-    fn new(op: Op, n: &Node) -> Self {
-        let (sides, members) = ([false; 2], BTreeSet::new());
-        let (site, k) = (n.site, n.k);
-        Self {
-            op,
-            site,
-            occurrence: 0,
-            k,
-            times: 0,
-            to: [0.; 2],
-            multiplies: false,
-            sides,
-            phase: None,
-            members,
-        }
-    }
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Shape {
+    pub op: Op, // a function, bound or factor
+    pub k: [f64; 3],
+    pub times: usize, // multiplied by 1: a value, 2: a pair, which the next sum is
+    pub to: Two,      // factors in the middlegame and in the endgame
+}
+impl Shape {
     pub(super) fn is_stage(&self) -> bool {
         self.op >= Op::BoundedMg
     }
@@ -253,32 +242,30 @@ impl Tape {
         s.members.extend(to[begin..].iter().map(|e| e.0 - base));
     }
     /// The number of a sum, which is a new one when it is met first.
-    fn sum(&mut self, new: Sum) -> usize {
-        let kind = |s: &Sum| if s.is_stage() { s.op.min(Op::ScaleEg) } else { Op::Linear };
-        for (i, s) in self.rows.sums.iter().enumerate().filter(|s| kind(s.1) == kind(&new) && !s.1.multiplies)
-        {
-            if (s.op, s.k, s.times, s.to, s.site, s.occurrence)
-                == (new.op, new.k, new.times, new.to, new.site, new.occurrence)
-            {
+    fn sum(&mut self, site: u32, occurrence: usize, shape: Shape) -> usize {
+        let kind = |s: Shape| if s.is_stage() { s.op.min(Op::ScaleEg) } else { Op::Linear };
+        for (i, s) in self.rows.sums.iter().enumerate().filter(|s| kind(s.1.shape) == kind(shape)) {
+            let is_same = (s.site, s.occurrence, s.multiplies) == (site, occurrence, false);
+            if is_same && s.shape == shape {
                 return i;
             }
-            if (s.site, s.occurrence) == (new.site, new.occurrence) {
+            if is_same {
                 let why = "this counts otherwise than in positions before (factor, sign, phase, limit)";
-                self.refuse_by_schema(new.site, why);
+                self.refuse_by_schema(site, why);
             }
-            if new.is_stage() {
+            if shape.is_stage() {
                 let why = "another one of its kind: of one factor, and one bound for each phase";
-                self.refuse_by_schema(new.site, why);
+                self.refuse_by_schema(site, why);
             }
         }
-        let (i, factor) =
-            (self.rows.sums.len(), Sum { multiplies: true, ..Sum::new(Op::Linear, &Node::default()) });
+        let i = self.rows.sums.len();
         if i > 22 {
-            self.refuse_by_schema(new.site, "there are more than 24 sums");
+            self.refuse_by_schema(site, "there are more than 24 sums");
         }
-        let factor = Sum { site: new.site, occurrence: new.occurrence, ..factor };
-        let factor = (new.times > 0).then_some(factor);
-        self.rows.sums.extend([new].into_iter().chain(factor));
+        self.rows.sums.push(Sum { site, occurrence, shape, ..Sum::default() });
+        if shape.times > 0 {
+            self.rows.sums.push(Sum { site, occurrence, multiplies: true, ..Sum::default() });
+        }
         i
     }
     fn in_score(&self, [m, e]: Two) -> f64 {
@@ -301,7 +288,7 @@ impl Tape {
             }
             row.offset += self.in_score(w.constant);
             (from, view, staged) = (n.a, share[0], true);
-            let sum = self.sum(Sum::new(n.op, &n));
+            let sum = self.sum(n.site, 0, Shape { op: n.op, k: n.k, ..Shape::default() });
             if n.op >= Op::ScaleEg {
                 (row.stage, row.of, row.reversed) = (Some(sum), n.a, view < 0.);
                 self.put_sum(&mut row.factor, n.b, [false, true], sum, 0);
@@ -355,7 +342,7 @@ impl Tape {
         let black = m < 0. || m == 0. && e < 0.;
         let side = if black { -1. } else { 1. };
         let seen = before.entry((f.site, black)).or_default();
-        let sum = self.sum(Sum { occurrence: *seen, times, to: [side * m, side * e], ..Sum::new(f.op, &f) });
+        let sum = self.sum(f.site, *seen, Shape { op: f.op, k: f.k, times, to: [side * m, side * e] });
         *seen += 1;
         let present = matches!(f.op, Op::Sigmoid | Op::Table); // of 0 not 0
         self.put_sum(to, f.a, [false, present], sum, usize::from(black));
@@ -382,21 +369,22 @@ impl Tape {
         let mut score: Two = values[0].unwrap_or_default();
         for (i, black) in (0..sums.len()).flat_map(|i| [(i, 0), (i, 1)]) {
             let s = &sums[i];
-            let by = if s.times == 0 { Some([1.; 2]) } else { taken(i + 1, black) };
-            let Some((x, by)) = taken(i, black).zip(by).filter(|_| !s.multiplies && !s.is_stage()) else {
+            let by = if s.shape.times == 0 { Some([1.; 2]) } else { taken(i + 1, black) };
+            let Some((x, by)) = taken(i, black).zip(by).filter(|_| !s.multiplies && !s.shape.is_stage())
+            else {
                 continue;
             };
-            let f = self.compute(s.op, &s.k, s.site, x, [0.; 2])[0] * [1., -1.][black];
-            score = [0, 1].map(|k| score[k] + f * s.to[k] * by[k]);
+            let f = self.compute(s.shape.op, &s.shape.k, s.site, x, [0.; 2])[0] * [1., -1.][black];
+            score = [0, 1].map(|k| score[k] + f * s.shape.to[k] * by[k]);
         }
-        for (i, s) in sums.iter().enumerate().filter(|s| s.1.is_stage() && s.1.op < Op::ScaleEg) {
-            score = taken(i, 0).map_or(score, |c| self.compute(s.op, &s.k, s.site, score, c));
+        for (i, s) in sums.iter().enumerate().filter(|s| s.1.shape.is_stage() && s.1.shape.op < Op::ScaleEg) {
+            score = taken(i, 0).map_or(score, |c| self.compute(s.shape.op, &s.shape.k, s.site, score, c));
         }
         if let Some(i) = row.stage {
             let s = &sums[i];
-            let total = if s.op == Op::Scale { [self.in_score(score); 2] } else { score };
+            let total = if s.shape.op == Op::Scale { [self.in_score(score); 2] } else { score };
             let factor = taken(i, usize::from(total[1] < 0.)).unwrap_or_default();
-            score = self.compute(s.op, &s.k, s.site, total, factor);
+            score = self.compute(s.shape.op, &s.shape.k, s.site, total, factor);
         }
         row.offset + self.in_score(score)
     }

@@ -61,18 +61,18 @@ impl Tape {
     }
     fn term(&self, i: usize, to: usize) -> String {
         let s = &self.rows.sums[i];
-        let (name, scale, more) = match s.op {
+        let (name, scale, more) = match s.shape.op {
             Op::Linear => ("identity".into(), 1., String::new()),
-            Op::Sigmoid => ("sigmoid".into(), s.k[1], format!(", \"divide\": {}", s.k[0])),
+            Op::Sigmoid => ("sigmoid".into(), s.shape.k[1], format!(", \"divide\": {}", s.shape.k[0])),
             Op::Table => ("table".into(), 1., format!(", \"knots\": {:?}", self.knots[&s.site])),
-            op => (format!("{op:?}").to_lowercase(), 1., unless(s.k[0], 0., "over")),
+            op => (format!("{op:?}").to_lowercase(), 1., unless(s.shape.k[0], 0., "over")),
         };
-        let times = match s.times {
+        let times = match s.shape.times {
             0 => String::new(),
             1 => format!(", \"times\": {}", quoted(&self.value(i + 1, 0))),
             _ => format!(", \"times\": {}", quoted(&self.value(i + 1, to))),
         };
-        let (scale, value) = (scale * s.to[to], PHASES[s.phase.unwrap_or(0)]);
+        let (scale, value) = (scale * s.shape.to[to], PHASES[s.phase.unwrap_or(0)]);
         format!("{{\"op\": \"{name}\", \"scale\": {scale}{more}{times}, \"value\": \"{value}\"}}")
     }
     fn accumulator(&self, i: usize) -> String {
@@ -83,7 +83,7 @@ impl Tape {
             _ if s.multiplies => format!("\"index\": {}", base(i, 1)),
             _ => format!("\"index\": {}, \"sign\": -1", base(i, 1)),
         };
-        for to in (0..if self.rows.whole == 0. { 1 } else { 2 }).filter(|&to| s.to[to] != 0.) {
+        for to in (0..if self.rows.whole == 0. { 1 } else { 2 }).filter(|&to| s.shape.to[to] != 0.) {
             out += &format!(", \"{}\": {}", PHASES[to], self.term(i, to));
         }
         let members = s.members.iter().map(|&i| format!("{{\"use\": {}, \"at\": {i}}}", self.name(i)));
@@ -98,14 +98,14 @@ impl Tape {
             if count > 24 {
                 refuse(self.sites[s.site as usize], "the verbs need more than the 24 sums that a schema has");
             }
-            let (by, k) = (quoted(&self.value(i, 0)), s.k);
-            if s.op >= Op::ScaleEg {
-                let target = if s.op == Op::Scale { "score" } else { "eg" };
+            let (by, k) = (quoted(&self.value(i, 0)), s.shape.k);
+            if s.shape.op >= Op::ScaleEg {
+                let target = if s.shape.op == Op::Scale { "score" } else { "eg" };
                 let limits = format!("\"min\": {}{}, \"one\": {}", k[0], unless(k[1], none, "max"), k[2]);
                 factor = format!(",\n  \"factor\": {{\"target\": \"{target}\", \"by\": {by}, {limits}}}");
-            } else if s.is_stage() {
+            } else if s.shape.is_stage() {
                 let (target, more) =
-                    (PHASES[usize::from(s.op == Op::BoundedEg)], unless(k[0], none, "at_most"));
+                    (PHASES[usize::from(s.shape.op == Op::BoundedEg)], unless(k[0], none, "at_most"));
                 adjust.push(format!("{{\"target\": \"{target}\", \"op\": \"bounded\", \"by\": {by}{more}}}"));
             }
         }
