@@ -165,7 +165,10 @@ struct Handle {
     bool is_constant() const { return !file && line == 0; }
     auto all() const { return std::tie(line, column, file); }
     bool operator==(const Handle &h) const { return all() == h.all(); }
-    std::string base_name() const { return std::string(file).substr(std::string(file).find_last_of("/\\") + 1); }
+    std::string base_name() const { // of the file
+        const std::string path = file;
+        return path.substr(path.find_last_of("/\\") + 1);
+    }
     std::string text(const std::string &name, char between, const char *mark = "") const {
         return name + between + std::to_string(line) + between + mark + std::to_string(column);
     }
@@ -317,24 +320,15 @@ struct Parameter { // in the order of how often it is read
     char linear = 0;               // counts in 'b'oth phases of the linear part, in 'm' or in 'e'
     bool used[2] = {false, false}; // which of its values other sums use
 };
-struct Term {
-    u32 verb;
-    char takes;  // the 'm'iddlegame or 'e'ndgame value of its sum, or 'u': that has but one
-    int times;   // multiplied by 1: a value, 2: a pair
-    Two factors; // in the middlegame and in the endgame
-    auto all() const { return std::tie(verb, takes, times, factors); }
-    bool operator==(const Term &t) const { return all() == t.all(); }
-};
-struct Sum { // an accumulator of the schema
+struct Sum { // an accumulator of the schema: what a verb takes, or a function is multiplied by
     u32 verb, occurrence;
-    std::vector<Term> terms; // none: a bound or factor
-    bool is_factor;          // the terms of the sum before are multiplied by it
-    char type = 'u';         // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
+    int times;       // the function is multiplied by 1: a value, 2: a pair, -1: this is that sum
+    Two factors;     // of the function in the middlegame and in the endgame
+    char type = 'u'; // adds up 'm'iddlegame or 'e'ndgame values, or numbers without phases
     bool sides[2] = {false, false};
     std::set<u32> members{};
     bool is_eg() const { return type == 'e'; }
-    bool is_stage() const { return terms.empty() && !is_factor; }
-    bool takes_eg(const Term &t) const { return t.takes != 'u' ? t.takes == 'e' : is_eg(); }
+    bool is_factor() const { return times < 0; }
 };
 struct Row {
     double offset = 0, phase = -1; // no taper
@@ -369,17 +363,27 @@ class Recorder {
         if ((a.ref | b.ref) == 0 || mode == Mode::playing) return {v[0], v[1]};
         if (mode == Mode::setup && nodes.size() > 1000000)
             refuse(at, "a million sums outside of a recording: begin main with gputexel::play(argc, argv)");
-        const Ref ra = with_node(a), rb = with_node(b);
-        return {v[0], v[1], {nullptr, push({verb, ra, rb, by, v}), current}};
+        const auto with_node = [&](const Operand &o) { // a constant gets one here
+            return o.ref != 0 || o.v == Two() ? o.ref : push({u32(Op::constant), 0, 0, {}, o.v});
+        };
+        const Ref first = with_node(a), second = with_node(b);
+        return {v[0], v[1], {nullptr, push({verb, first, second, by, v}), current}};
     }
-    template <class T, class A, class B>
-    T verb(Op op, Handle at, const A &x, const B &y, const Constants &k, const Knots &knots = {}) {
-        if (op != Op::taper) return put<T>(verb_at(op, at, k, knots), at, x, y);
-        return put<T>(verb_at(op, at, {}, {}), at, x, y, {{k[0], k[1]}}); // the phase is no constant
+    u32 verb_at(Op op, const Handle &at, const Constants &k, const Knots &knots = {}) {
+        for (std::size_t tried = 0; tried < verbs.size(); tried++) { // begins where it was called last time
+            last_verb = last_verb + 1 < verbs.size() ? last_verb + 1 : 0;
+            const Verb &v = verbs[last_verb];
+            if (v.op != op || !(v.at == at)) continue;
+            if (v.k != k || v.knots != knots)
+                refuse(at, "the limits, divisors or knots of this verb change: they must be constants");
+            return last_verb;
+        }
+        verbs.push_back({op, at, k, knots});
+        return last_verb = u32(verbs.size() - 1);
     }
     template <bool p> bool above(const Score<p> &a, double number, bool or_equal, Handle at) {
         const Operand x = operand(a, at);
-        const double difference = (x.v[1] != 0 ? x.v[1] : x.v[0]) - number; // of a pair: the sign of both packed
+        const double difference = x.v[x.v[1] != 0] - number; // of a pair: the sign of both packed
         const bool yes = or_equal ? difference >= 0 : difference > 0;
         if (x.ref == 0 || mode == Mode::playing) return yes;
         if (number != 0)
@@ -406,7 +410,8 @@ class Recorder {
             if (branches.empty())
                 refuse(last, "the evaluation of a position is not the same when it is repeated (a cache?)");
             if (turned_row.all() != row.all())
-                refuse_by_schema(taken[0].at, "a branch on the sign of a score changes more than a scale factor");
+                refuse_by_schema(taken[0].at,
+                                 "a branch on the sign of a score changes more than a scale factor");
             if (other && turned_row.factor != row.factor)
                 refuse(other->at, "a scale factor depends on the sign of another score than it multiplies");
             factors[taken[0].positive != row.reversed] = turned_row.factor;
@@ -443,7 +448,7 @@ class Recorder {
     }
     bool agrees() const { // but for rounding: by the taper, and by each verb
         int verbs_used = 0;
-        for (const Sum &s : sums) verbs_used += !s.is_factor;
+        for (const Sum &s : sums) verbs_used += !s.is_factor();
         const int limit = sums.empty() ? 1 : std::max(3, 1 + verbs_used), n = differ[limit];
         if (played.is_open())
             std::fprintf(stderr, "gputexel: %d of %d evaluations differ by more than %d from those played, "
@@ -497,18 +502,6 @@ class Recorder {
         nodes.push_back(n);
         return Ref(nodes.size() - 1);
     }
-    u32 verb_at(Op op, const Handle &at, const Constants &k, const Knots &knots) {
-        for (std::size_t tried = 0; tried < verbs.size(); tried++) { // begins where it was called last time
-            last_verb = last_verb + 1 < verbs.size() ? last_verb + 1 : 0;
-            const Verb &v = verbs[last_verb];
-            if (v.op != op || !(v.at == at)) continue;
-            if (v.k != k || v.knots != knots)
-                refuse(at, "the limits, divisors or knots of this verb change: they must be constants");
-            return last_verb;
-        }
-        verbs.push_back({op, at, k, knots});
-        return last_verb = u32(verbs.size() - 1);
-    }
     template <bool is_pair> Operand operand(const Score<is_pair> &s, Handle at) {
         const Handle &h = s.handle;
         last = at;
@@ -516,31 +509,25 @@ class Recorder {
         if (!h.file && h.column != 0 && h.column != current)
             refuse(at, "a score of an earlier position is used here (a cache?)");
         if (!h.file) return {h.line, nodes[h.line].v};
-        const u32 i = parameter(h, s.v, is_pair);
-        Parameter &p = parameters[i];
+        Parameter &p = parameter(h, s.v, is_pair);
         const bool has_node = p.node != 0 && (p.generation == 0 || p.generation == current);
+        const u32 number = u32(&p - parameters.data());
         if (!has_node && mode != Mode::playing)
-            p.node = push({u32(Op::parameter), i, 0, {}, p.value}), p.generation = current;
+            p.node = push({u32(Op::parameter), number, 0, {}, p.value}), p.generation = current;
         return {p.node, p.value};
     }
-    Ref with_node(const Operand &o) { // a constant gets a node where a verb refers to it
-        return o.ref != 0 || o.v == Two() ? o.ref : push({u32(Op::constant), 0, 0, {}, o.v});
-    }
-    u32 parameter(const Handle &h, const Two &v, bool is_pair) {
+    Parameter &parameter(const Handle &h, const Two &v, bool is_pair) {
         auto &known = cache[(h.line * 2654435761u + h.column * 2246822519u) >> 16];
-        if (!(known.first == h)) known = {h, enter(h, v, is_pair)};
-        const Parameter &p = parameters[known.second];
+        if (!(known.first == h)) { // other files may have the same text elsewhere
+            const auto [own, is_new] = by_place.emplace(h.text(), u32(parameters.size()));
+            if (is_new) parameters.push_back({h, v, v, is_pair}), set_value(parameters.back());
+            if (parameters.size() > STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
+            known = {h, own->second};
+        }
+        Parameter &p = parameters[known.second];
         if (p.source != v || p.is_pair != is_pair)
             refuse(p.place, "this S or V stands for several numbers (in a macro, template or loop)");
-        return known.second;
-    }
-    u32 enter(const Handle &h, const Two &v, bool is_pair) { // other files may have the same text elsewhere
-        const auto known = by_place.emplace(h.text(), u32(parameters.size()));
-        if (!known.second) return known.first->second;
-        if (parameters.size() >= STRIDE - FIRST - OWN) refuse(h, "there are more than 19,984 numbers");
-        parameters.push_back({h, v, v, is_pair});
-        set_value(parameters.back());
-        return u32(parameters.size() - 1);
+        return p;
     }
     void set_value(Parameter &p) const {
         for (int phase = 0; phase < 2 && !values.empty(); phase++)
@@ -632,28 +619,29 @@ class Recorder {
             p.used[0] |= both || type == 'm', p.used[1] |= both || type == 'e';
             to.emplace_back(base(number, black) + OWN + i, s[0] != 0 ? s[0] : s[1]);
         }
-        const Two &c = found.constant;
-        put_constants(to, base(number, black), {{c[!is_pair && sum.is_eg()], c[is_pair || sum.is_eg()]}}, present);
+        const double mg = found.constant[!is_pair && sum.is_eg()], eg = found.constant[is_pair || sum.is_eg()];
+        put_constants(to, base(number, black), {{mg, eg}}, present);
         for (std::size_t i = begin; i < to.size(); i++) sum.members.insert(to[i].first - base(number, black));
     }
     // The number of a sum, which is a new one when it is met first.
-    u32 sum(u32 verb, u32 occurrence, const std::vector<Term> &terms) {
+    u32 sum(u32 verb, u32 occurrence, int times, const Two &factors) {
         const auto kind = [&](u32 v) { return std::min(verbs[v].op, Op::scale_eg); };
         for (u32 i = 0; i < sums.size(); i++) {
             const Sum &s = sums[i];
-            if (s.verb == verb && s.occurrence == occurrence) {
-                if (s.terms == terms) return i;
+            if (s.verb == verb && s.occurrence == occurrence && !s.is_factor()) {
+                if (s.times == times && s.factors == factors) return i;
                 refuse_by_schema(verbs[verb].at, "this counts otherwise than in positions before");
             }
-            if (terms.empty() && kind(s.verb) == kind(verb))
+            if (kind(verb) >= Op::bounded_mg && kind(s.verb) == kind(verb))
                 refuse(verbs[verb].at, "another one of its kind: there may be one factor, one bound a phase");
         }
-        const bool is_product = !terms.empty() && terms[0].times != 0;
         if (sums.size() > 22) refuse(verbs[verb].at, "there are more verbs than a schema has room for");
-        sums.push_back({verb, occurrence, terms, false});
-        if (is_product) sums.push_back({verb, occurrence, {}, true});
-        return u32(sums.size()) - (is_product ? 2 : 1);
+        const u32 own = u32(sums.size());
+        sums.push_back({verb, occurrence, times, factors});
+        if (times != 0) sums.push_back({verb, occurrence, -1, {}});
+        return own;
     }
+    bool is_stage(u32 i) const { return verbs[sums[i].verb].op >= Op::bounded_mg; }
     double in_score(const Two &v) const {
         return phase >= 0 ? (v[0] * phase + v[1] * (whole - phase)) / whole : v[0];
     }
@@ -668,12 +656,12 @@ class Recorder {
             const auto [stage, s] = found.stages[0];
             const Node n = nodes[stage];
             const Handle at = verbs[n.verb].at;
-            const bool is_last = found.stages.size() == 1 && found.functions.empty() && found.parameters.empty();
-            if (!is_last || s[0] != s[1] || std::fabs(s[0]) != 1)
+            const auto others = found.stages.size() + found.functions.size() + found.parameters.size() - 1;
+            if (others != 0 || s[0] != s[1] || std::fabs(s[0]) != 1)
                 refuse(at, "tuned numbers are added after this, or it is multiplied: it comes last");
             row.offset += in_score(found.constant);
             const bool is_factor = verbs[n.verb].op >= Op::scale_eg;
-            const u32 i = sum(n.verb, 0, {});
+            const u32 i = sum(n.verb, 0, 0, {});
             sums[i].sides[0] = true, sums[i].sides[1] = is_factor;
             put_sum(is_factor ? row.factor : row.entries, n.b, false, true, i, false);
             if (is_factor) row.stage = int(i), row.of = n.a, row.reversed = s[0] < 0;
@@ -690,57 +678,33 @@ class Recorder {
             p.linear = kind;
             row.entries.emplace_back(FIRST + OWN + i, s[0] != 0 ? s[0] : s[1]);
         }
-        std::reverse(found.functions.begin(), found.functions.end());
-        put_terms(row.entries, found.functions);
+        std::map<std::pair<u32, bool>, u32> occurrences;
+        for (std::size_t i = found.functions.size(); i-- > 0;) { // in the order of evaluation
+            const auto &[function, s] = found.functions[i];
+            const bool black = (s[0] != 0 ? s[0] : s[1]) < 0;
+            put_function(row.entries, function, black ? Two{{-s[0], -s[1]}} : s, black, occurrences);
+        }
         return row;
     }
-    struct Instance { // the terms of one sum and side
-        Ref base, times;
-        bool black, is_pair;
-        std::vector<Term> terms;
-    };
-    void put_terms(Entries &to, const std::vector<std::pair<u32, Two>> &functions) { // in the order of evaluation
-        const auto is_function = [&](Ref r) { return verb_of(r).is(Op::relu, Op::table); };
-        const auto is_value = [&](Ref r) { return verb_of(r).is(Op::mg, Op::eg); };
-        std::vector<Instance> instances;
-        for (const auto &[i, s] : functions) {
-            const Node &f = nodes[i];
-            const double side = (s[0] != 0 ? s[0] : s[1]) < 0 ? -1 : 1;
-            Instance own{f.a, 0, side < 0, false, {}};
-            Term t{f.verb, 'u', 0, {{side * s[0], side * s[1]}}};
-            if (!is_function(i)) { // a product of a function or a sum, by a sum
-                t.times = verb_of(i).op == Op::product ? 1 : 2;
-                own.times = f.b;
-                if (t.times == 1 && is_function(f.b)) std::swap(own.base, own.times);
-                if (is_function(own.base)) t.verb = nodes[own.base].verb, own.base = nodes[own.base].a;
-            }
-            if (is_value(own.base)) t.takes = verb_of(own.base).op == Op::mg ? 'm' : 'e';
-            Instance *with = nullptr; // functions of one sum, or of both values of a pair, share one
-            for (Instance &other : instances) {
-                if (other.times != 0 || own.times != 0 || other.black != own.black) continue;
-                const bool pair = t.takes != 'u' && other.terms[0].takes != 'u' &&
-                                  nodes[other.base].a == nodes[own.base].a;
-                if (other.base == own.base || pair) with = &other, other.is_pair |= other.base != own.base;
-            }
-            (with ? *with : (instances.push_back(own), instances.back())).terms.push_back(t);
-        }
-        std::map<std::pair<u32, bool>, u32> occurrences;
-        for (const Instance &own : instances) {
-            const u32 verb = own.terms[0].verb;
-            const u32 i = sum(verb, occurrences[{verb, own.black}]++, own.terms);
-            sums[i].sides[own.black] = true;
-            bool present = false; // needed where the function of 0 is not 0
-            for (const Term &t : own.terms) present |= verbs[t.verb].is(Op::sigmoid, Op::table);
-            put_sum(to, own.is_pair ? nodes[own.base].a : own.base, own.is_pair, present, i, own.black);
-            if (own.times == 0) continue;
-            sums[i + 1].sides[own.black] = true;
-            put_sum(to, own.times, own.terms[0].times == 2, false, i + 1, own.black);
-        }
+    template <class Counts>
+    void put_function(Entries &to, Ref r, const Two &factors, bool black, Counts &seen) {
+        const auto is_function = [&](Ref f) { return verb_of(f).is(Op::relu, Op::table); };
+        u32 verb = nodes[r].verb;
+        Ref of = nodes[r].a, by = nodes[r].b;
+        const int times = is_function(r) ? 0 : verbs[verb].op == Op::product ? 1 : 2;
+        if (times == 1 && is_function(by)) std::swap(of, by);
+        if (times != 0 && is_function(of)) verb = nodes[of].verb, of = nodes[of].a;
+        const u32 i = sum(verb, seen[{verb, black}]++, times, factors);
+        sums[i].sides[black] = true;
+        put_sum(to, of, false, verbs[verb].is(Op::sigmoid, Op::table), i, black); // of 0 not 0
+        if (times == 0) return;
+        sums[i + 1].sides[black] = true;
+        put_sum(to, by, times == 2, false, i + 1, black);
     }
-    bool times_eg(u32 i, const Term &t, bool target) const { return t.times == 2 ? target : sums[i + 1].is_eg(); }
+    bool times_eg(u32 i, bool target) const { return sums[i].times == 2 ? target : sums[i + 1].is_eg(); }
     // The schema's own arithmetic, from the record alone.
     double evaluate_row(const Row &row) const {
-        std::vector<std::pair<Two, bool>> values(range(u32(sums.size()), false)); // and whether there is an entry
+        std::vector<std::pair<Two, bool>> values(range(u32(sums.size()), false)); // and if there is an entry
         for (const auto &[index, x] : row.entries) {
             const u32 k = index % STRIDE - FIRST;
             const char linear = k >= OWN && index < STRIDE ? parameters[k - OWN].linear : 'b';
@@ -754,18 +718,17 @@ class Recorder {
             return verbs[sums[i].verb](score, {{by, by}});
         };
         Two score = values[0].first;
-        for (u32 i = 0; i < 2 * sums.size(); i++) // for White and for Black
-            for (const Term &t : sums[i / 2].terms) {
-                const auto &[x, has_x] = values[range(i / 2, i % 2)];
-                const auto &[y, has_y] = values[t.times ? range(i / 2 + 1, i % 2) : 0];
-                if (!has_x || (t.times != 0 && !has_y)) continue;
-                const double taken = x[sums[i / 2].takes_eg(t)];
-                const double f = verbs[t.verb]({{taken, taken}}, {{1, 1}})[0] * (i % 2 ? -1 : 1);
-                for (u32 to = 0; to < 2; to++)
-                    score[to] += f * t.factors[to] * (t.times != 0 ? y[times_eg(i / 2, t, to)] : 1);
-            }
+        for (u32 i = 0; i < 2 * sums.size(); i++) { // for White and for Black
+            const Sum &s = sums[i / 2];
+            const auto &[x, has_x] = values[range(i / 2, i % 2)];
+            const auto &[y, has_y] = values[s.times > 0 ? range(i / 2 + 1, i % 2) : 0];
+            if (!has_x || (s.times > 0 && !has_y) || s.is_factor() || is_stage(i / 2)) continue;
+            const double f = verbs[s.verb]({{x[s.is_eg()], 0}}, {{1, 1}})[0] * (i % 2 ? -1 : 1);
+            for (u32 to = 0; to < 2; to++)
+                score[to] += f * s.factors[to] * (s.times > 0 ? y[times_eg(i / 2, to)] : 1);
+        }
         for (u32 i = 0; i < sums.size(); i++)
-            if (sums[i].is_stage() && verbs[sums[i].verb].op < Op::scale_eg && values[range(i, false)].second)
+            if (is_stage(i) && verbs[sums[i].verb].op < Op::scale_eg && values[range(i, false)].second)
                 score = staged(i, score, false);
         if (row.stage < 0) return row.offset + in_score(score);
         if (verbs[sums[row.stage].verb].op == Op::scale) score.fill(in_score(score));
@@ -791,7 +754,9 @@ class Recorder {
     static std::string unless(double x, double without, const char *key) {
         return x == without ? "" : fill(R"(, "$": $)", {key, shown(x)});
     }
-    std::string name(u32 i) const { return quoted(i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].place.text()); }
+    std::string name(u32 i) const {
+        return quoted(i < OWN ? CONSTANT_NAMES[i] : parameters[i - OWN].place.text());
+    }
     std::string parameter_json(u32 i) const {
         std::string phases = "both", more = i < OWN ? R"(, "frozen": true)" : "";
         Two prior = CONSTANTS[i % OWN];
@@ -812,36 +777,32 @@ class Recorder {
     }
     std::string sum_name(u32 i) const {
         const Verb &v = verbs[sums[i].verb];
-        return fill("$_$_$$", {NAMES[int(v.op)], v.at.text(v.at.base_name(), '_'), shown(sums[i].occurrence + 1),
-                               sums[i].is_factor ? "_factor" : ""});
+        return fill("$_$_$$", {NAMES[int(v.op)], v.at.text(v.at.base_name(), '_'),
+                               shown(sums[i].occurrence + 1), sums[i].is_factor() ? "_factor" : ""});
     }
-    std::string term_json(u32 i, const Term &t, int target) const {
-        const Verb &v = verbs[t.verb];
+    std::string term_json(u32 i, int target) const {
+        const Sum &s = sums[i];
+        const Verb &v = verbs[s.verb];
         char scale[32]; // to the last bit
-        std::snprintf(scale, sizeof scale, "%.17g", t.factors[target] * (v.op == Op::sigmoid ? v.k[3] : 1));
+        std::snprintf(scale, sizeof scale, "%.17g", s.factors[target] * (v.op == Op::sigmoid ? v.k[3] : 1));
         std::string points, more = unless(v.k[2], 0, "divide");
         for (std::size_t k = 0; k < v.knots.size(); k += 2)
             list(points, fill("[$, $]", {shown(v.knots[k]), shown(v.knots[k + 1])}));
         if (!points.empty()) more += fill(R"(, "knots": [$])", {points});
         more += unless(v.k[0], 0, "over");
-        if (t.times != 0)
-            more += fill(R"(, "times": "$.$")", {sum_name(i + 1), PHASES[times_eg(i, t, target)]});
-        return fill(R"({"op": "$", "scale": $$, "value": "$"})",
-                    {NAMES[int(v.op)], scale, more, PHASES[sums[i].takes_eg(t)]});
+        if (s.times > 0) more += fill(R"(, "times": "$.$")", {sum_name(i + 1), PHASES[times_eg(i, target)]});
+        return fill(R"(, "$": {"op": "$", "scale": $$, "value": "$"})",
+                    {PHASES[target], NAMES[int(v.op)], scale, more, PHASES[s.is_eg()]});
     }
     std::string sum_json(u32 i) const {
         const Sum &s = sums[i];
-        const bool both = s.sides[0] && s.sides[1];
         std::string more, members;
-        for (int to = 0; to < (whole != 0 ? 2 : 1); to++) {
-            std::string terms;
-            for (const Term &t : s.terms)
-                if (t.factors[to] != 0) list(terms, term_json(i, t, to));
-            if (!terms.empty()) more += fill(R"(, "$": [$])", {PHASES[to], terms});
-        }
-        if (!s.sides[0] && !s.is_factor) more += R"(, "sign": -1)";
+        for (int to = 0; to < (whole != 0 ? 2 : 1); to++)
+            if (s.factors[to] != 0) more += term_json(i, to);
+        if (!s.sides[0] && !s.is_factor()) more += R"(, "sign": -1)";
         for (const u32 member : s.members)
             list(members, fill(R"({"use": $, "at": $})", {name(member), shown(member)}));
+        const bool both = s.sides[0] && s.sides[1];
         const std::string at = fill(both ? R"("sides": {"white": $, "black": $})" : R"("index": $)",
                                     {shown(base(i, !s.sides[0])), shown(base(i, true))});
         return fill(R"(    {"name": "$", $$, "parameters": [$]})", {sum_name(i), at, more, members});
@@ -859,12 +820,12 @@ class Recorder {
             const std::string by = sum_name(i) + "." + PHASES[s.is_eg()];
             list(accumulators, sum_json(i), ",\n");
             count += s.sides[0] + s.sides[1];
-            if (s.is_stage() && v.op >= Op::scale_eg)
+            if (v.op >= Op::scale_eg)
                 factor = fill(R"(,
   "factor": {"target": "$", "by": "$", "min": $$, "one": $})",
                               {v.op == Op::scale ? "score" : "eg", by, shown(v.k[0]),
                                unless(v.k[1], UNLIMITED, "max"), shown(v.k[3])});
-            else if (s.is_stage())
+            else if (is_stage(i))
                 list(adjust, fill(R"({"target": "$", "op": "bounded", "by": "$"$})",
                                   {PHASES[v.op == Op::bounded_eg], by, unless(v.k[0], UNLIMITED, "at_most")}));
         }
@@ -898,7 +859,8 @@ template <class T> bool above(const T &a, double number, bool or_equal, Handle a
 }
 template <class T, class A, class B = Value, class... K>
 T verb(Op op, Handle at, const A &x, const B &y = {}, K... k) {
-    return recorder().template verb<T>(op, at, x, y, {{double(k)...}});
+    Recorder &r = recorder();
+    return r.template put<T>(r.verb_at(op, at, {{double(k)...}}), at, x, y);
 }
 template <class T> T product(const T &a, const Value &b, Handle at) {
     if (b.handle.is_constant()) return linear(a, b.v[0], T(), 0, at);
@@ -907,7 +869,10 @@ template <class T> T product(const T &a, const Value &b, Handle at) {
 }
 inline Pair operator*(const Value &a, const At<Pair> &b) { return product(b.v, a, b.at); }
 inline Value through(const Value &x, Handle at, const Knots &knots) {
-    return recorder().verb<Value>(Op::table, at, x, Value(), {{}}, knots);
+    return recorder().put<Value>(recorder().verb_at(Op::table, at, {}, knots), at, x, Value());
+}
+inline Value tapered(const Pair &p, double phase, double whole, Handle at) { // the phase is no constant
+    return recorder().put<Value>(recorder().verb_at(Op::taper, at, {}), at, p, Value(), {{phase, whole}});
 }
 } // namespace detail
 
@@ -1008,7 +973,7 @@ GPUTEXEL_VERB(Pair, scale_eg, (Pair p, Value by, int one, int low = 0, int high 
               pair(mg(p), scale(eg(p), by, one, low, high)),
               verb<Pair>(Op::scale_eg, at, p, by, low, high, 0, one))
 GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole), (mg(p) * phase + eg(p) * (whole - phase)) / whole,
-              verb<Value>(Op::taper, at, p, Value(), phase, whole))
+              tapered(p, phase, whole, at))
 // Multiplies before it divides, as engines do that scale and taper in one expression.
 GPUTEXEL_VERB(Value, taper, (Pair p, int phase, int whole, Value by, int one),
               (mg(p) * phase + eg(p) * (whole - phase) * by / one) / whole,

@@ -149,7 +149,7 @@ comparisons! {
 }
 impl Eq for Pair {} // for structures that derive it
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[rustfmt::skip]
 pub(crate) enum Op {
     #[default]
@@ -166,7 +166,7 @@ struct Node {
     k: [f64; 3], // constants of the verb; of a sum the factors of a and b
     v: Two,
     share: Two, // of a walk backwards
-    pending: bool,
+    waiting: bool,
 }
 
 struct Parameter {
@@ -259,10 +259,8 @@ fn record(op: Op, a: Score, b: Score, k: [f64; 3], at: Site) -> Score {
         if (a.0, b.0) == (0, 0) {
             return Score::new(v, false, Handle::Constant);
         }
-        for (node, v) in [&mut a, &mut b] {
-            if *node == 0 && *v != [0.; 2] {
-                *node = t.push(Node { v: *v, ..Node::default() });
-            }
+        for (node, v) in [&mut a, &mut b].into_iter().filter(|of| of.0 == 0 && of.1 != [0.; 2]) {
+            *node = t.push(Node { v: *v, ..Node::default() });
         }
         if t.nodes.len() > 1_000_000 {
             refuse(at, "a million sums outside of recorded positions: main has to begin with play()");
@@ -274,23 +272,20 @@ fn record(op: Op, a: Score, b: Score, k: [f64; 3], at: Site) -> Score {
 #[track_caller]
 pub(crate) fn table(x: Value, knots: &[[i32; 2]]) -> Value {
     let at = Location::caller();
-    TAPE.with_borrow_mut(|t| {
-        let site = t.site(at);
-        if *t.knots.entry(site).or_insert_with(|| knots.to_vec()) != knots {
-            refuse(at, "the limits or knots of this verb change: they must be constants");
-        }
-    });
+    let site = TAPE.with_borrow_mut(|t| t.site(at));
+    let is_known = |t: &mut Tape| t.knots.entry(site).or_insert_with(|| knots.to_vec()) == knots;
+    if !TAPE.with_borrow_mut(is_known) {
+        refuse(at, "the limits or knots of this verb change: they must be constants");
+    }
     verb(Op::Table, x, 0, [])
 }
 #[track_caller]
 pub(crate) fn result(x: Value) -> i32 {
     let at = Location::caller();
-    TAPE.with_borrow_mut(|t| {
-        if t.recording {
-            refuse(at, "result() ends a recording: the evaluation that is traced returns a Value");
-        }
-        t.load(x.0, at).1[0] as i32
-    })
+    if TAPE.with_borrow(|t| t.recording) {
+        refuse(at, "result() ends a recording: the evaluation that is traced returns a Value");
+    }
+    TAPE.with_borrow_mut(|t| t.load(x.0, at).1[0]) as i32
 }
 /// A branch on a sign: a position with one is evaluated twice, the second time with every branch turned.
 fn above(at: Site, x: Value, number: i32, or_equal: bool) -> bool {
@@ -308,12 +303,6 @@ fn above(at: Site, x: Value, number: i32, or_equal: bool) -> bool {
         yes != t.turned
     })
 }
-/// The name of a sum: FILE_LINE_COLUMN.
-fn named(at: Site) -> String {
-    let file = at.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    format!("{}_{}_{}", file.replace([',', '"', ' '], "_"), at.line(), at.column())
-}
-
 impl Tape {
     fn new() -> Self {
         let setup = GENERATIONS.fetch_add(1, Relaxed);
@@ -357,69 +346,54 @@ impl Tape {
     /// The node of a score (0: a constant) and its value.
     #[inline]
     fn load(&mut self, s: Score, at: Site) -> (u32, Two) {
-        let (node, v) = self.load_positive(s, at);
-        match (s.negative, node) {
-            (false, _) => (node, v),
-            (true, 0) => (0, v.map(|x| -x)),
-            _ => {
-                let v = v.map(|x| -x);
-                (self.push(Node { op: Op::Linear, a: node, k: [-1., 0., 0.], v, ..Node::default() }), v)
-            }
-        }
-    }
-    #[inline]
-    fn load_positive(&mut self, s: Score, at: Site) -> (u32, Two) {
-        let (node, generation) = match s.handle {
+        let playing = PLAYING.get().is_some();
+        let (node, v) = match s.handle {
             Handle::Constant => return (0, s.v),
-            Handle::Node(node, generation) => (node, generation),
-            Handle::Literal(place) => {
-                let p = self.parameter(place, &s);
-                let Parameter { value, node: known, .. } = self.parameters[p as usize];
-                if PLAYING.get().is_some() {
-                    return (0, value);
-                }
-                if known.1 != self.current && known.1 != self.setup {
-                    let node = self.push(Node { op: Op::Parameter, a: p, v: value, ..Node::default() });
-                    self.parameters[p as usize].node = (node, self.current);
-                }
-                self.parameters[p as usize].node
-            }
-        };
-        if generation != self.current && generation != self.setup {
-            refuse(
+            Handle::Node(_, generation) if generation != self.current && generation != self.setup => refuse(
                 at,
                 "a score of an earlier position is used here (a cache?): leave caches out of this build",
-            );
+            ),
+            Handle::Node(node, _) => (node, self.nodes[node as usize].v),
+            Handle::Literal(place) => {
+                let i = self.parameter(place, &s);
+                let Parameter { value, node: (node, generation), .. } = self.parameters[i as usize];
+                if playing || generation == self.current || generation == self.setup {
+                    (node, value)
+                } else {
+                    let node = self.push(Node { op: Op::Parameter, a: i, v: value, ..Node::default() });
+                    self.parameters[i as usize].node = (node, self.current);
+                    (node, value)
+                }
+            }
+        };
+        let signed = if s.negative { v.map(|x| -x) } else { v };
+        if playing || !s.negative {
+            return (if playing { 0 } else { node }, signed);
         }
-        (if PLAYING.get().is_some() { 0 } else { node }, self.nodes[node as usize].v)
+        (self.push(Node { op: Op::Linear, a: node, k: [-1., 0., 0.], v: signed, ..Node::default() }), signed)
     }
     fn parameter(&mut self, place: Site, s: &Score) -> u32 {
         let address = std::ptr::from_ref(place).addr();
         let slot = (address >> 3) % self.cache.len();
         if self.cache[slot].0 != address {
-            self.cache[slot] = (address, self.enter(place, s));
+            let new = self.parameters.len() as u32;
+            let &mut i = self.by_place.entry(place).or_insert(new);
+            if i == new {
+                let (node, linear, used) = ((0, 0), [false; 2], [false; 2]);
+                let mut p = Parameter { place, pair: s.pair, source: s.v, value: s.v, node, linear, used };
+                p.value = p.numbers(&self.values);
+                self.parameters.push(p);
+            }
+            if self.parameters.len() > rows::MOST {
+                refuse(place, "there are more numbers than a schema has room for");
+            }
+            self.cache[slot] = (address, i);
         }
-        let p = self.cache[slot].1;
-        if self.parameters[p as usize].source != s.v || self.parameters[p as usize].pair != s.pair {
-            let why = "this S or V stands for several numbers (in a macro, generic or loop): write S where the number \
-                       stands";
-            refuse(place, why);
+        let (i, why) =
+            (self.cache[slot].1, "this S or V stands for several numbers (in a macro, generic or loop)");
+        if self.parameters[i as usize].source != s.v || self.parameters[i as usize].pair != s.pair {
+            refuse(place, &format!("{why}: write S where the number stands"));
         }
-        p
-    }
-    fn enter(&mut self, place: Site, s: &Score) -> u32 {
-        let i = self.parameters.len() as u32;
-        let &mut known = self.by_place.entry(place).or_insert(i);
-        if known < i {
-            return known;
-        }
-        if i as usize >= rows::MOST {
-            refuse(place, "there are more numbers than a schema has room for");
-        }
-        let (node, linear, used) = ((0, 0), [false; 2], [false; 2]);
-        let mut p = Parameter { place, pair: s.pair, source: s.v, value: s.v, node, linear, used };
-        p.value = p.numbers(&self.values);
-        self.parameters.push(p);
         i
     }
     fn site(&mut self, at: Site) -> u32 {

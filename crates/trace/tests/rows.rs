@@ -3,45 +3,9 @@
 
 mod engine;
 
-use engine::{Board, endgames, kings, linear};
-use gputexel_trace::{Pair, S, V, Value, eg, mg, pair, relu2, table, taper, trace_from};
+use engine::{Board, FENS, endgames, kings, linear, traced};
+use gputexel_trace::{Pair, S, V, Value, eg, mg, pair, relu2, table, taper};
 use std::collections::BTreeMap;
-
-const FENS: &str = "\
-    1 1 rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1 20\n\
-    1 0.5 r1bqk2r/ppp2ppp/2np1n2/2b1p2Q/2B1P3/2NP4/PPP2PPP/R1B1K1NR b KQkq - 1 6\n\
-    2 0 8/5k2/3q4/8/1P6/8/2PK4/8 b - - 0 40\n\
-    2 0 8/5k2/8/3n4/1P6/2P5/3K1R2/8 w - - 0 40\n\
-    2 1 6k1/1r3ppp/8/8/8/8/QP3PPP/6K1 w - - 3 30\n\
-    3 0 nonsense w - - 0 1\n\
-    3 0 too short\n";
-
-type Traced = (Result<(), String>, Vec<String>, String);
-
-/// What is printed for the lines, and the schema.
-fn traced(words: &[&str], evaluate: impl Fn(&Board) -> Value + Send + 'static) -> Traced {
-    traced_lines(FENS, words, evaluate)
-}
-fn traced_lines(
-    lines: &'static str,
-    words: &[&str],
-    evaluate: impl Fn(&Board) -> Value + Send + 'static,
-) -> Traced {
-    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-    // A thread of its own: a tape of its own.
-    let run = move || {
-        let thread = format!("{:?}", std::thread::current().id());
-        let schema = std::env::temp_dir().join(format!("gputexel-{}-{thread}.json", std::process::id()));
-        let arguments = ["--schema".to_string(), schema.to_str().unwrap().to_string()];
-        let mut out = Vec::new();
-        let words = arguments.into_iter().chain(words);
-        let done = trace_from(words, lines.as_bytes(), &mut out, |fen| Board::new(fen).map(|b| evaluate(&b)));
-        let text = std::fs::read_to_string(&schema).unwrap_or_default();
-        _ = std::fs::remove_file(schema);
-        (done, String::from_utf8(out).unwrap().lines().map(String::from).collect(), text)
-    };
-    std::thread::spawn(run).join().unwrap()
-}
 
 /// The entries of a row.
 fn entries(row: &str) -> BTreeMap<u32, f64> {
@@ -49,45 +13,44 @@ fn entries(row: &str) -> BTreeMap<u32, f64> {
     words.map(|w| w.split_once(':').unwrap()).map(|(i, x)| (i.parse().unwrap(), x.parse().unwrap())).collect()
 }
 
+/// What is printed, and the schema.
+fn recorded(evaluate: fn(&Board) -> Value) -> (Vec<String>, String) {
+    let (done, rows, schema) = traced(FENS, &[], evaluate);
+    assert_eq!(done, Ok(()));
+    (rows, schema)
+}
+fn contains(schema: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(schema.contains(part), "{part} is not in {schema}");
+    }
+}
+
 const LINE: u32 = line!() + 1;
 const PAWN: Pair = S(82, 94);
 const MOVE: Value = V(10);
 fn small(b: &Board) -> Value {
-    let [white, black] = b.count(engine::PAWN);
-    taper(PAWN * (white - black) + pair(2, 0), b.phase, 24) + b.side * MOVE
+    taper(PAWN * b.pawns + pair(2, 0), b.phase, 24) + b.side * MOVE
 }
 
 #[test]
 fn a_row_has_phase_evaluation_offset_and_coefficients() {
-    let (done, rows, schema) = traced(&[], small);
-    assert_eq!(done, Ok(()));
-    assert_eq!(
-        rows[0],
-        "1 qid:1 1:24 2:12 3:2 17:1 # rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
-    );
-    assert_eq!(
-        rows[2],
-        "0 qid:2 1:4 2:174.33333333333334 3:0.3333333333333333 16:2 17:-1 # 8/5k2/3q4/8/1P6/8/2PK4/8 b - - 0 40"
-    );
-    assert_eq!(
-        rows[5..],
-        ["# skipped: not a FEN", "# skipped: not GAME RESULT FEN, with six fields in the FEN"]
-    );
-    for part in [
+    let (rows, schema) = recorded(small);
+    let first = "1 qid:1 1:24 2:12 3:2 17:1 # rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let third = "0 qid:2 1:4 2:174.33333333333334 3:0.3333333333333333 16:2 17:-1 # 8/5k2/3q4/8/1P6/8/2PK4/8 b - - 0 40";
+    assert_eq!((rows[0].as_str(), rows[2].as_str()), (first, third));
+    let skipped = ["# skipped: not a FEN", "# skipped: not GAME RESULT FEN, with six fields in the FEN"];
+    assert_eq!(rows[5..], skipped);
+    let (pawn, tempo) = (format!("{}:{LINE}:20", file!()), format!("{}:{}:21", file!(), LINE + 1));
+    let parts = [
         "\"phase\": {\"middlegame\": 24, \"endgame\": 0}",
         "\"columns\": {\"phase\": 1, \"offset\": 3, \"eval\": 2, \"game\": \"qid\"}",
-        &format!(
-            "{{\"at\": \"{}:{LINE}:20\", \"index\": 16, \"phases\": \"both\", \"prior\": [82, 94]}}",
-            file!()
-        ),
-        &format!(
-            "{{\"at\": \"{}:{}:21\", \"index\": 17, \"phases\": \"untapered\", \"prior\": 10}}",
-            file!(),
-            LINE + 1
-        ),
-    ] {
-        assert!(schema.contains(part), "{part} is not in {schema}");
-    }
+        &format!("{{\"at\": \"{pawn}\", \"index\": 16, \"phases\": \"both\", \"prior\": [82, 94]}}"),
+        &format!("{{\"at\": \"{tempo}\", \"index\": 17, \"phases\": \"untapered\", \"prior\": 10}}"),
+    ];
+    contains(&schema, &parts);
+    let (done, rows, schema) = traced("", &[], small); // a schema even without positions
+    assert_eq!((done, rows.len()), (Ok(()), 0));
+    contains(&schema, &["\"parameters\": ["]);
 }
 
 #[test]
@@ -96,13 +59,13 @@ fn values_come_from_a_file() {
     let at = format!("{}:{LINE}:20", file!());
     let with = |text: String| {
         std::fs::write(&path, text).unwrap();
-        traced(&["--values", path.to_str().unwrap()], small)
+        traced(FENS, &["--values", path.to_str().unwrap()], small)
     };
     let (done, rows, schema) =
         with(format!("{at} 7\n\n{at}.mg 100\n{}:{}:21\t -5 \nother.rs:1:1 3\n", file!(), LINE + 1));
     assert_eq!(done, Ok(()));
     assert_eq!(entries(&rows[0])[&2], -3.0);
-    assert!(schema.contains("[100, 7]"), "{schema}");
+    contains(&schema, &["[100, 7]"]);
     for (line, wrong) in [(1, "5x"), (2, "\nword"), (3, "a 1\n\nb 1x\n")] {
         let (done, ..) = with(wrong.to_string());
         assert_eq!(done, Err(format!("{}:{line}: gputexel: is not NAME VALUE", path.display())));
@@ -111,55 +74,30 @@ fn values_come_from_a_file() {
 }
 
 #[test]
-fn a_schema_is_written_without_positions() {
-    let (done, rows, schema) = traced_lines("", &[], small);
-    assert_eq!((done, rows.len()), (Ok(()), 0));
-    assert!(schema.contains("\"parameters\": ["), "{schema}");
-}
-
-#[test]
 fn larger_evaluations_are_recorded() {
     // Each row is checked against what the evaluation returned.
-    let (done, rows, schema) = traced(&[], linear);
-    assert_eq!(done, Ok(()));
+    let (rows, schema) = recorded(linear);
     assert_eq!(entries(&rows[0])[&2], 18.0);
     assert!(!schema.contains("accumulators"));
-    let (done, rows, schema) = traced(&[], kings);
-    assert_eq!(done, Ok(()));
+    let (rows, schema) = recorded(kings);
     assert!(entries(&rows[1]).keys().any(|&i| i > 10_000), "no sums of verbs");
-    for part in [
-        "\"relu2\"",
-        "\"relu\"",
-        "\"sigmoid\"",
-        "\"divide\": 8",
-        "\"knots\": [[-20, -20], [25, 25]]",
-        "\"times\"",
-    ] {
-        assert!(schema.contains(part), "{part} is not in {schema}");
-    }
-}
-
-#[test]
-fn bounds_and_factors_come_last() {
-    let (done, rows, schema) = traced(&[], endgames::<0>);
-    assert_eq!(done, Ok(()));
-    assert!(schema.contains("{\"target\": \"eg\", \"op\": \"bounded\""), "{schema}");
-    assert!(schema.contains("\"factor\": {\"target\": \"eg\""), "{schema}");
+    contains(&schema, &["\"relu2\"", "\"relu\"", "\"sigmoid\"", "\"divide\": 8", "\"times\""]);
+    contains(&schema, &["\"knots\": [[-20, -20], [25, 25]]"]);
+    // Bounds and factors come last.
+    let (rows, schema) = recorded(endgames::<0>);
+    contains(&schema, &["{\"target\": \"eg\", \"op\": \"bounded\"", "\"factor\": {\"target\": \"eg\""]);
     assert_eq!(entries(&rows[1])[&3], -10.0);
-    for (done, _, schema) in [traced(&[], endgames::<1>), traced(&[], endgames::<2>)] {
-        assert_eq!(done, Ok(()));
-        assert!(schema.contains("\"one\": 128"), "{schema}");
-    }
+    contains(&recorded(endgames::<1>).1, &["\"target\": \"mg\"", "\"at_most\": 20", "\"one\": 128"]);
+    contains(&recorded(endgames::<2>).1, &["\"factor\": {\"target\": \"score\"", "\"one\": 128"]);
 }
 
 #[test]
 fn sums_made_before_all_positions_are_no_caches() {
     thread_local!(static BASE: Pair = PAWN * 2);
-    let (done, rows, _) = traced(&[], |b| taper(BASE.with(|p| *p) * b.side, b.phase, 24) + MOVE);
+    let (done, rows, _) = traced(FENS, &[], |b| taper(BASE.with(|p| *p) * b.side, b.phase, 24) + MOVE);
     assert!(done.unwrap_err().contains("an earlier position"), "made in the first position: {rows:?}");
-    let made_before = |b: &Board| {
+    recorded(|b| {
         let v = mg(PAWN) + table(eg(pair(MOVE, MOVE)), &[[0, 0], [20, 40]]);
         taper(pair(v - mg(PAWN) + mg(PAWN * b.side), relu2(MOVE)), b.phase, 24)
-    };
-    assert_eq!(traced(&[], made_before).0, Ok(()));
+    });
 }

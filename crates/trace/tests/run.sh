@@ -20,6 +20,14 @@ for standard in ${STANDARDS:-17 20}; do
         "$out/recording" --schema "$out/schema.json" --played "$out/played.txt" <"$out/q.fens" >"$out/q.svm" 2>"$out/said.txt" ||
             { fail "$case: trace"; cat "$out/said.txt"; continue; }
         sed -i 's/"at": "\([^"]*\)", "index"/"name": "\1", "index"/' "$out/schema.json" # until gputexel reads "at"
+        # Columns are within the text of S(…) or V(…), so that gputexel finds the numbers.
+        [ "$name" != kings ] || [ "$standard" -lt 20 ] || sed -n 's/.*{"[a-z]*": "\([^":]*\):\([0-9]*\):\([0-9]*\)", "index".*/\1 \2 \3/p' "$out/schema.json" |
+            while read -r file line column; do
+                sed -n "${line}p" "$file" | awk -v column="$column" '{
+                    for (end = 0; match(substr($0, end + 1), /[SV]\([^()]*\)/); end += RSTART + RLENGTH - 1)
+                        if (column >= end + RSTART && column < end + RSTART + RLENGTH) found = 1
+                    exit !found }' || { echo "$file:$line:$column" >&2; exit 1; }
+            done || fail "$case: columns"
         "$gputexel" check "$out/q.svm" --schema "$out/schema.json" >"$out/check.txt" 2>&1
         grep -q '^evaluation *0 of ' "$out/check.txt" || fail "$case: evaluations differ"
         "$gputexel" import "$out/q.svm" --schema "$out/schema.json" -o "$out/q.bin" --force >/dev/null 2>&1 || fail "$case: import"

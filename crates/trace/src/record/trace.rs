@@ -97,7 +97,8 @@ fn read_values(path: &str) -> Result<Values, String> {
 }
 
 /// Before a process plays: nothing is recorded, and numbers come from `--values FILE` or the file named by
-/// `GPUTEXEL_VALUES`, if there is one.
+/// `GPUTEXEL_VALUES`, if there is one. Its lines are `NAME VALUE`, with the `at` of the schema for a name, and `.mg` or
+/// `.eg` after it for one number of a pair.
 pub fn play() {
     let mut arguments = std::env::args().skip_while(|word| word != "--values").skip(1);
     let path = arguments.next().or_else(|| std::env::var("GPUTEXEL_VALUES").ok());
