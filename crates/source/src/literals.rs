@@ -30,6 +30,10 @@ pub struct Literal {
 }
 
 impl Literal {
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
     /// Returns its values for both phases.
     pub fn values(&self) -> [f64; 2] {
         let value = |i: usize| self.numbers[i.min(self.numbers.len() - 1)].1.value;

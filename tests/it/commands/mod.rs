@@ -3,6 +3,7 @@
 mod import;
 mod patch;
 mod snapshots;
+mod trace;
 
 mod general {
     mod bad_input;

@@ -54,7 +54,8 @@ impl Schema {
             files.entry(place.file).or_default().push((id, place));
         }
         let mut named: Vec<(usize, &str, String)> = Vec::new();
-        for (&file, places) in &files {
+        let mut order = vec![(0, 0); self.parameters.len()];
+        for ((&file, places), rank) in files.iter().zip(1..) {
             let Some(path) = find(file, beside) else {
                 named.extend(
                     places.iter().map(|&(id, _)| (id, file, plain(ats[id].as_deref().unwrap_or("")))),
@@ -70,8 +71,10 @@ impl Schema {
                         first.and_then(|first| source.literals.get(number.checked_sub(first)?))
                     }
                 };
+                order[id] = (rank, place.line as usize);
                 let name = match literal {
                     Some(literal) => {
+                        order[id].1 = literal.range().start;
                         check_numbers(literal, &self.parameters[id], &path)?;
                         plain(&literal.name)
                     }
@@ -90,6 +93,11 @@ impl Schema {
             let table = own.name.rfind(['[', '.']).map(|end| own.name[..end].to_string());
             own.group = own.group.take().or(table);
         }
+        // As the author has them, not as positions used them.
+        let mut sorted: Vec<_> = order.into_iter().zip(self.parameters.drain(..).zip(&ats)).collect();
+        sorted.sort_by_key(|(place, _)| *place);
+        let (parameters, ats): (Vec<_>, Vec<_>) = sorted.into_iter().map(|(_, both)| both).unzip();
+        self.parameters = parameters;
         let names: HashMap<&str, &str> = ats
             .iter()
             .zip(&self.parameters)

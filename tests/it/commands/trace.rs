@@ -1,0 +1,132 @@
+//! Evaluations that trace themselves: what `gputexel trace` prints, compiled, traced, tuned, patched and verified.
+
+use crate::common::prelude::*;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/sample.pgn.zst");
+
+/// Creates a folder with an engine in C++, which is compiled, and positions; `None` without a compiler.
+fn engine() -> Option<Bench> {
+    let bench = Bench::new();
+    if !requirement::program("g++") {
+        return None;
+    }
+    bench.write("gputexel.hpp", bench.ok("trace --header cpp"));
+    std::fs::create_dir(bench.path("src")).unwrap();
+    for name in ["linear.cpp", "board.hpp", "tables.hpp"] {
+        std::fs::copy(format!("{ROOT}/crates/trace/tests/{name}"), bench.path("src").join(name)).unwrap();
+    }
+    compile(&bench, 20);
+    bench.told((&["extract", SAMPLE, "--positions", "q.fens"], "--share 0.1"));
+    Some(bench)
+}
+
+fn compile(bench: &Bench, standard: u32) {
+    bench.compile(&format!("g++ -std=c++{standard} -O1 -DGPUTEXEL src/linear.cpp -o engine-trace"));
+}
+
+#[test]
+#[ignore = "full"]
+fn numbers_are_tuned_and_written_where_they_stand() {
+    let Some(bench) = engine() else { return };
+    let summary = bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --out run");
+    assert_eq!(summary["next"], "gputexel patch tables run SOURCE", "{summary}");
+    let names: Vec<String> = bench.json("run/params.json")["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|own| own["name"].as_str().unwrap().to_string())
+        .collect();
+    for name in ["PSQT[1][12]", "MOBILITY[0][3]", "BISHOP_PAIR", "TEMPO"] {
+        assert!(names.iter().any(|own| own == name), "{name} is not among {names:?}");
+    }
+    let before = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
+    bench.fails_with("verify q.fens --trace-command ./engine-trace --params run", 1, "values from before");
+    bench.ok("patch tables run src/tables.hpp src/linear.cpp");
+    let after = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
+    // The diff is numbers only.
+    let without = |text: &String| text.replace(|c: char| c.is_ascii_digit() || c == '-' || c == ' ', "");
+    assert_eq!(before.each_ref().map(without), after.each_ref().map(without));
+    assert_ne!(before, after);
+    compile(&bench, 20);
+    let out = bench.ok("verify q.fens --trace-command ./engine-trace --params run");
+    assert!(out.contains("verified "), "{out}");
+    // The places of C++17 are counted, and give the same names.
+    compile(&bench, 17);
+    let out = bench.ok("verify q.fens --trace-command ./engine-trace --params run");
+    assert!(out.contains("verified "), "{out}");
+    bench.ok("patch undo .");
+    assert_eq!(["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name)), before);
+
+    let changed = before[1].replace("S(33, 60)", "S(34, 60)");
+    let line = 1 + before[1].lines().position(|line| line.contains("S(33, 60)")).unwrap();
+    bench.write("src/linear.cpp", changed);
+    let reason = format!("linear.cpp:{line}: BISHOP_PAIR is 34 here, but 33 where the run started");
+    bench.fails_with("patch tables run src/linear.cpp", 1, reason);
+    bench.fails_with("import q.fens --trace-command ./engine-trace -o d.bin", 1, "build it again");
+}
+
+#[test]
+#[ignore = "full"]
+fn several_inputs_are_traced_by_one_process_and_told_apart() {
+    let Some(bench) = engine() else { return };
+    let lines = bench.text("q.fens");
+    let (first, second) = lines.split_at(lines.match_indices('\n').nth(999).unwrap().0 + 1);
+    bench.write("a.fens", first);
+    // Blank lines have no answers.
+    bench.write("b.fens", second.trim_end().replacen('\n', "\n\n", 3));
+    let report = bench.told("import a.fens b.fens --trace-command ./engine-trace -o two.bin");
+    let positions = |i: usize| report["sources"][i]["positions"].as_u64().unwrap();
+    assert_eq!((positions(0), positions(1)), (1000, second.lines().count() as u64), "{report}");
+    bench.fails_with("tune ./engine-trace", 1, "name them behind it");
+    for (command, reason) in
+        [("cat", "has written no schema"), ("./engine-trace {params}", "only a schema can give")]
+    {
+        bench.fails_with(["import", "a.fens", "--trace-command", command, "-o", "d.bin"], 2, reason);
+    }
+}
+
+#[test]
+#[ignore = "full"]
+fn the_header_records_what_it_can_and_refuses_the_rest() {
+    if !requirement::program("g++") {
+        return;
+    }
+    let program = assert_cmd::cargo::cargo_bin("gputexel");
+    let output = std::process::Command::new("sh")
+        .arg(format!("{ROOT}/crates/trace/tests/run.sh"))
+        .args([program.as_os_str(), SAMPLE.as_ref()])
+        .env("PER_GAME", "2")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "full"]
+fn new_programs_compile_as_they_are_printed() {
+    let bench = Bench::new();
+    bench.write("gputexel.hpp", bench.ok("trace --header cpp"));
+    bench.write("trace.cpp", bench.ok("trace --new cpp"));
+    bench.write(
+        "evaluate.h",
+        "struct Position { explicit Position(const std::string &) {} };\n\
+         inline void init() {}\n\
+         inline gputexel::Value evaluate(const Position &) { return gputexel::V(3); }\n",
+    );
+    for flag in ["", "-DGPUTEXEL"] {
+        bench.built("g++", &["-std=c++17", "-Wall", "-Wextra", flag], "trace.cpp");
+    }
+    let module = bench.ok("trace --header rust");
+    let main = bench.ok("trace --new rust").replace("engine::", "");
+    let main = main.replace("use gputexel;", "mod gputexel;").replace("use {", "use inside::{");
+    bench.write("gputexel.rs", module);
+    let stub = "mod inside { use crate::gputexel::*; pub struct Position; impl Position { pub fn from_fen(_: &str) -> \
+                Result<Self, String> { Ok(Self) } } pub fn evaluate(_: &Position) -> Value { V(3) } }";
+    bench.write("main.rs", format!("{main}{stub}"));
+    for flag in [[].as_slice(), &["--cfg", "feature=\"record\""]] {
+        bench.built("rustc", &[["--edition=2024"].as_slice(), flag].concat(), "main.rs");
+    }
+    bench.fails("trace", 2);
+}
