@@ -241,7 +241,8 @@ impl<'a> Scan<'a> {
         let mark =
             |i: usize| matches!(self.tokens[i].kind, Kind::Mark(mark) if b"=<>!+-*/%&|^".contains(&mark));
         let before = at > 0 && touches(at - 1, at) && mark(at - 1);
-        !before && !(at + 1 < self.tokens.len() && touches(at, at + 1) && mark(at + 1))
+        let after = at + 1 < self.tokens.len() && touches(at, at + 1) && mark(at + 1);
+        !(before || after)
     }
 
     /// `{.field = …}`
