@@ -27,6 +27,7 @@ pub use trial::trial_program;
 pub use value::Taper;
 
 pub const MAX_TERMS: usize = 64;
+const MAX_KNOTS: usize = 1024;
 pub const MAX_ADJUSTMENTS: usize = 4;
 pub const MAX_ALTERNATIVES: usize = 4;
 
@@ -244,8 +245,8 @@ impl Program {
             }
         }
         if let Operator::Table(knots) = &term.operator {
-            if knots.len() < 2 || knots.len() > 64 {
-                return Err(format!("{whose} has {} knots: must be 2 to 64", knots.len()));
+            if knots.len() < 2 || knots.len() > MAX_KNOTS {
+                return Err(format!("{whose} has {} knots: must be 2 to {MAX_KNOTS}", knots.len()));
             }
             if knots.as_flattened().iter().any(|value| !value.is_finite()) {
                 return Err(format!("{whose} holds numbers that are not finite"));

@@ -120,7 +120,13 @@ fn the_engine_of_readme_is_tuned_patched_and_verified() {
         numbers.split("S(").nth(index + 1).unwrap().split(',').next().unwrap().to_string()
     };
     let (pawn, seventh) = (first("PIECE[5", 0), first("RANK[8", 6));
-    assert_has(text, format!("A pawn is worth {pawn} centipawns in the middlegame now, one on the seventh rank {seventh} more").as_str());
+    assert_has(
+        text,
+        format!(
+            "A pawn is worth {pawn} centipawns in the middlegame now, one on the seventh rank {seventh} more"
+        )
+        .as_str(),
+    );
 }
 
 #[test]
