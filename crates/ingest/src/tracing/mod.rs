@@ -1,5 +1,6 @@
 //! Positions traced by a command of the engine that computes their features.
 
+mod boards;
 mod command;
 mod dialogue;
 mod positions;
@@ -39,11 +40,12 @@ pub struct Tracing<'a> {
 }
 
 impl Tracing<'_> {
-    fn compiled(&self, path: &Path) -> Result<(String, CompiledSchema)> {
-        let schema = match self.schema {
+    fn compiled(&self, path: &Path, trace: Option<&Path>) -> Result<(String, CompiledSchema)> {
+        let mut schema = match self.schema {
             Some(path) => Schema::read(path)?,
             None => Schema::read_beside(path, self.command.folder().as_deref().unwrap_or(path))?,
         };
+        trace.map_or(Ok(()), |trace| boards::place_on_boards(&mut schema, trace))?;
         let compiled = CompiledSchema::try_new(&schema).map_err(|error| match (error, self.schema) {
             (Error::Usage(reason), Some(path)) => Error::input(path, reason),
             (Error::Usage(reason), None) => self.command.fails(&format!("writes a schema of which {reason}")),
@@ -82,7 +84,7 @@ pub fn import_traced(
     // Before anything is read: a wrong setting should not cost an hour.
     let known = match tracing.schema {
         Some(path) => {
-            let (schema, compiled) = tracing.compiled(path)?;
+            let (schema, compiled) = tracing.compiled(path, None)?;
             let settings = configure(compiled)?;
             if !settings.force && output.exists() {
                 return Err(Error::Exists(output.to_path_buf()));
@@ -168,7 +170,7 @@ pub fn import_traced(
                     "has written no schema, which it is asked for by --schema FILE: {hint}"
                 )));
             }
-            let (schema, compiled) = tracing.compiled(&written)?;
+            let (schema, compiled) = tracing.compiled(&written, Some(&traces[0]))?;
             (schema, configure(compiled)?)
         }
     };
