@@ -123,7 +123,7 @@ pub fn run_of(params: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 12] = [
+const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -132,11 +132,15 @@ const RESULTS: [&str; 12] = [
     METRICS,
     PARAMETERS,
     "z.json",
+    VALUES,
     REPORT,
     "runs.csv",
     "sweep.svg",
     "log.csv",
 ];
+
+/// Values for an engine that reads a file of them.
+pub const VALUES: &str = "values.txt";
 
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 

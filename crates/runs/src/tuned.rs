@@ -7,7 +7,9 @@ use crate::doubts::Doubts;
 use crate::page::{ReportData, run_report};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, ProbingRecord};
-use gputexel_io::run_folder::{Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, append_line};
+use gputexel_io::run_folder::{
+    Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, VALUES, append_line,
+};
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
 use gputexel_report::RunReport;
@@ -245,7 +247,7 @@ impl Tuned {
     }
 
     /// Writes a new folder with the record of the run, its epochs and its results: `run.json`, `metrics.jsonl`,
-    /// `params.json`, `z.json` if there is a basis, tables as source code, and the report, which without the positions
+    /// `params.json`, `z.json` if there is a basis, tables as source code, `values.txt` for an engine that traces itself, and the report, which without the positions
     /// has neither calibration nor residuals.
     ///
     /// # Errors
@@ -287,6 +289,12 @@ impl Tuned {
         }
         if let Some(coordinates) = self.coordinates() {
             folder.write("z.json", coordinates.to_json())?;
+        }
+        if let Some(names) = self.features.places() {
+            let values =
+                names.iter().zip(&self.outcome.parameters).filter(|(name, _)| !name.starts_with("unused."));
+            folder
+                .write(VALUES, values.map(|(name, value)| format!("{name} {value}\n")).collect::<String>())?;
         }
         folder.write(PARAMETERS, file.to_json())?;
         Ok(file)

@@ -35,7 +35,8 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     out += &values(tuned, piece);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
-    let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}tables.h, .hpp, .rs");
+    let tables = if tuned.features.places().is_some() { "values.txt" } else { "tables.h, .hpp, .rs" };
+    let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}{tables}");
     out + &next(&conclusion)
 }
 

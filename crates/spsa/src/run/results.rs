@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
 use crate::lists::{self, ListEntry, ListFormat};
-use gputexel_io::run_folder::PARAMETERS;
+use gputexel_io::run_folder::{PARAMETERS, VALUES};
 use gputexel_io::write_atomically;
 use gputexel_play::Stop;
 use gputexel_play::client::{Setting, values_text};
@@ -28,7 +28,7 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     let (name, text) = match engine.reads_values() {
         true => {
             let settings: Vec<Setting> = options.into_iter().map(tuned_setting).collect();
-            ("values.txt", values_text(&settings))
+            (VALUES, values_text(&settings))
         }
         false => {
             let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };
