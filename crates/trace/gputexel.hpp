@@ -519,10 +519,10 @@ class Recorder {
         return p;
     }
     void set_value(Parameter &p) const {
-        for (int phase = 0; phase < 2 && !values.empty(); phase++)
-            for (const std::string &end : {std::string(), p.is_pair ? std::string(".") + PHASES[phase] : ""}) {
+        for (u32 k = 0; k < 2 && !values.empty(); k++)
+            for (const std::string &end : {std::string(), p.is_pair ? std::string(".") + PHASES[k] : ""}) {
                 const auto own = values.find(p.place.text() + end);
-                if (own != values.end()) p.value[phase] = own->second;
+                if (own != values.end()) p.value[k] = own->second;
             }
     }
     template <class F> Operand run(const F &evaluate, const std::string &fen, bool turn) {
@@ -694,35 +694,36 @@ class Recorder {
     bool times_eg(u32 i, bool target) const { return sums[i].times == 2 ? target : sums[i + 1].is_eg(); }
     // The schema's own arithmetic, from the record alone.
     double evaluate_row(const Row &row) const {
-        std::vector<std::pair<Two, bool>> values(range(u32(sums.size()), false)); // and if there is an entry
+        std::vector<std::pair<Two, bool>> added(range(u32(sums.size()), false)); // and if there is an entry
         for (const auto &[index, x] : row.entries) {
             const u32 k = index % STRIDE - FIRST;
             const int phases = k >= OWN && index < STRIDE ? parameters[k - OWN].linear : 3;
             const Two &v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value;
-            auto &[sum, present] = values[index / STRIDE];
+            auto &[sum, present] = added[index / STRIDE];
             sum[0] += phases & 1 ? x * v[0] : 0, sum[1] += phases & 2 ? x * v[1] : 0;
             present = true;
         }
         const auto staged = [&](u32 i, const Two &score, bool black) {
-            const double by = values[range(i, black)].first[sums[i].is_eg()];
+            const double by = added[range(i, black)].first[sums[i].is_eg()];
             return verbs[sums[i].verb](score, {{by, by}});
         };
-        Two score = values[0].first;
+        Two score = added[0].first;
         for (u32 i = 0; i < 2 * sums.size(); i++) { // for White and for Black
             const Sum &s = sums[i / 2];
-            const auto &[x, has_x] = values[range(i / 2, i % 2)];
-            const auto &[y, has_y] = values[s.times > 0 ? range(i / 2 + 1, i % 2) : 0];
+            const auto &[x, has_x] = added[range(i / 2, i % 2)];
+            const auto &[y, has_y] = added[s.times > 0 ? range(i / 2 + 1, i % 2) : 0];
             if (!has_x || (s.times > 0 && !has_y) || s.is_factor() || is_stage(i / 2)) continue;
             const double f = verbs[s.verb]({{x[s.is_eg()], 0}}, {{1, 1}})[0] * (i % 2 ? -1 : 1);
             for (u32 to = 0; to < 2; to++)
                 score[to] += f * s.factors[to] * (s.times > 0 ? y[times_eg(i / 2, to)] : 1);
         }
         for (u32 i = 0; i < sums.size(); i++)
-            if (is_stage(i) && verbs[sums[i].verb].op < Op::scale_eg && values[range(i, false)].second)
+            if (is_stage(i) && verbs[sums[i].verb].op < Op::scale_eg && added[range(i, false)].second)
                 score = staged(i, score, false);
         if (row.stage < 0) return row.offset + in_score(score);
-        if (verbs[sums[row.stage].verb].op == Op::scale) score.fill(in_score(score));
-        return row.offset + in_score(staged(u32(row.stage), score, score[1] < 0));
+        const u32 stage = u32(row.stage);
+        if (verbs[sums[stage].verb].op == Op::scale) score.fill(in_score(score));
+        return row.offset + in_score(staged(stage, score, score[1] < 0));
     }
 
     // ---- the schema
@@ -771,7 +772,7 @@ class Recorder {
         return fill("$_$_$$", {NAMES[int(verbs[sums[i].verb].op)], place, shown(sums[i].occurrence + 1),
                                sums[i].is_factor() ? "_factor" : ""});
     }
-    std::string term_json(u32 i, int target) const {
+    std::string term_json(u32 i, u32 target) const {
         const Sum &s = sums[i];
         const Verb &v = verbs[s.verb];
         char scale[32]; // to the last bit
@@ -788,7 +789,7 @@ class Recorder {
     std::string sum_json(u32 i) const {
         const Sum &s = sums[i];
         std::string more, members;
-        for (int to = 0; to < (whole != 0 ? 2 : 1); to++)
+        for (u32 to = 0; to < (whole != 0 ? 2 : 1); to++)
             if (s.factors[to] != 0) more += term_json(i, to);
         if (!s.sides[0] && !s.is_factor()) more += R"(, "sign": -1)";
         for (const u32 member : s.members)
