@@ -124,6 +124,9 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #if __cplusplus >= 202002L || (defined(_MSVC_LANG) && _MSVC_LANG >= 202002L)
 #include <source_location>
 #define GPUTEXEL_LOCATIONS
+#define GPUTEXEL_COLUMN ':'
+#else
+#define GPUTEXEL_COLUMN ":#"
 #endif
 #ifdef S
 #error "gputexel: a macro S is defined. Leave it out where GPUTEXEL is defined: S(mg, eg) is a function there"
@@ -165,19 +168,8 @@ struct Handle {
     bool is_constant() const { return !file && line == 0; }
     auto all() const { return std::tie(line, column, file); }
     bool operator==(const Handle &h) const { return all() == h.all(); }
-    std::string base_name() const { // of the file
-        const std::string path = file;
-        return path.substr(path.find_last_of("/\\") + 1);
-    }
-    std::string text(const std::string &name, char between, const char *mark = "") const {
-        return name + between + std::to_string(line) + between + mark + std::to_string(column);
-    }
     std::string text() const { // as the schema says it
-#ifdef GPUTEXEL_LOCATIONS
-        return text(file, ':');
-#else
-        return text(file, ':', "#");
-#endif
+        return std::string(file) + ':' + std::to_string(line) + GPUTEXEL_COLUMN + std::to_string(column);
     }
 };
 [[noreturn]] inline void stop(const std::string &where, const std::string &why) {
@@ -317,8 +309,7 @@ struct Parameter { // in the order of how often it is read
     bool is_pair;
     Ref node = 0;                  // its latest one,
     u32 generation = 0;            // and that of the node
-    char linear = 0;               // counts in 'b'oth phases of the linear part, in 'm' or in 'e'
-    bool used[2] = {false, false}; // which of its values other sums use
+    int linear = 0, used = 0;      // bits of the phases in which the linear part and other sums count it
 };
 struct Sum { // an accumulator of the schema: what a verb takes, or a function is multiplied by
     u32 verb, occurrence;
@@ -401,18 +392,16 @@ class Recorder {
         Entries factors[2] = {row.factor, row.factor}; // if White, or Black, is stronger
         if (!branches.empty()) {
             const std::vector<Branch> taken = branches;
-            const Branch *other = nullptr;
-            for (const Branch &b : taken) {
-                const Ref score = verb_of(b.on).op == Op::eg ? nodes[b.on].a : b.on;
-                if (score != row.of && b.on != row.of && !other) other = &b;
-            }
+            const auto other = std::find_if(taken.begin(), taken.end(), [&](const Branch &b) {
+                return b.on != row.of && (verb_of(b.on).op != Op::eg || nodes[b.on].a != row.of);
+            });
             const Row turned_row = analyze(run(evaluate, fen, true).ref, view);
             if (branches.empty())
                 refuse(last, "the evaluation of a position is not the same when it is repeated (a cache?)");
             if (turned_row.all() != row.all())
                 refuse_by_schema(taken[0].at,
                                  "a branch on the sign of a score changes more than a scale factor");
-            if (other && turned_row.factor != row.factor)
+            if (other != taken.end() && turned_row.factor != row.factor)
                 refuse(other->at, "a scale factor depends on the sign of another score than it multiplies");
             factors[taken[0].positive != row.reversed] = turned_row.factor;
         }
@@ -530,10 +519,10 @@ class Recorder {
         return p;
     }
     void set_value(Parameter &p) const {
-        for (int phase = 0; phase < 2 && !values.empty(); phase++)
-            for (const std::string &end : {std::string(), p.is_pair ? std::string(".") + PHASES[phase] : ""}) {
+        for (u32 k = 0; k < 2 && !values.empty(); k++)
+            for (const std::string &end : {std::string(), p.is_pair ? std::string(".") + PHASES[k] : ""}) {
                 const auto own = values.find(p.place.text() + end);
-                if (own != values.end()) p.value[phase] = own->second;
+                if (own != values.end()) p.value[k] = own->second;
             }
     }
     template <class F> Operand run(const F &evaluate, const std::string &fen, bool turn) {
@@ -616,7 +605,7 @@ class Recorder {
             if (mixed || (sum.type != 'u' && sum.type != type))
                 refuse_by_schema(of, "middlegame and endgame values are mixed in its sum");
             sum.type = type;
-            p.used[0] |= both || type == 'm', p.used[1] |= both || type == 'e';
+            p.used |= both ? 3 : type == 'm' ? 1 : 2;
             to.emplace_back(base(number, black) + OWN + i, s[0] != 0 ? s[0] : s[1]);
         }
         const double mg = found.constant[!is_pair && sum.is_eg()], eg = found.constant[is_pair || sum.is_eg()];
@@ -672,10 +661,11 @@ class Recorder {
         else put_constants(row.entries, FIRST, found.constant, false);
         for (const auto &[i, s] : found.parameters) {
             Parameter &p = parameters[i];
-            const char kind = std::fabs(s[0] - s[1]) <= 1e-12 * std::fabs(s[0]) ? 'b' : s[1] == 0 ? 'm' : 'e';
-            if ((kind == 'e' && s[0] != 0) || (p.linear != 0 && p.linear != kind))
+            const int phases = (s[0] != 0 ? 1 : 0) | (s[1] != 0 ? 2 : 0);
+            const bool differs = phases == 3 && std::fabs(s[0] - s[1]) > 1e-12 * std::fabs(s[0]);
+            if (differs || (p.linear != 0 && p.linear != phases))
                 refuse_by_schema(p.place, "this number counts differently in middlegame and endgame");
-            p.linear = kind;
+            p.linear = phases;
             row.entries.emplace_back(FIRST + OWN + i, s[0] != 0 ? s[0] : s[1]);
         }
         std::map<std::pair<u32, bool>, u32> occurrences;
@@ -704,35 +694,36 @@ class Recorder {
     bool times_eg(u32 i, bool target) const { return sums[i].times == 2 ? target : sums[i + 1].is_eg(); }
     // The schema's own arithmetic, from the record alone.
     double evaluate_row(const Row &row) const {
-        std::vector<std::pair<Two, bool>> values(range(u32(sums.size()), false)); // and if there is an entry
+        std::vector<std::pair<Two, bool>> added(range(u32(sums.size()), false)); // and if there is an entry
         for (const auto &[index, x] : row.entries) {
             const u32 k = index % STRIDE - FIRST;
-            const char linear = k >= OWN && index < STRIDE ? parameters[k - OWN].linear : 'b';
+            const int phases = k >= OWN && index < STRIDE ? parameters[k - OWN].linear : 3;
             const Two &v = k < OWN ? CONSTANTS[k] : parameters[k - OWN].value;
-            auto &[sum, present] = values[index / STRIDE];
-            sum[0] += linear != 'e' ? x * v[0] : 0, sum[1] += linear != 'm' ? x * v[1] : 0;
+            auto &[sum, present] = added[index / STRIDE];
+            sum[0] += phases & 1 ? x * v[0] : 0, sum[1] += phases & 2 ? x * v[1] : 0;
             present = true;
         }
         const auto staged = [&](u32 i, const Two &score, bool black) {
-            const double by = values[range(i, black)].first[sums[i].is_eg()];
+            const double by = added[range(i, black)].first[sums[i].is_eg()];
             return verbs[sums[i].verb](score, {{by, by}});
         };
-        Two score = values[0].first;
+        Two score = added[0].first;
         for (u32 i = 0; i < 2 * sums.size(); i++) { // for White and for Black
             const Sum &s = sums[i / 2];
-            const auto &[x, has_x] = values[range(i / 2, i % 2)];
-            const auto &[y, has_y] = values[s.times > 0 ? range(i / 2 + 1, i % 2) : 0];
+            const auto &[x, has_x] = added[range(i / 2, i % 2)];
+            const auto &[y, has_y] = added[s.times > 0 ? range(i / 2 + 1, i % 2) : 0];
             if (!has_x || (s.times > 0 && !has_y) || s.is_factor() || is_stage(i / 2)) continue;
             const double f = verbs[s.verb]({{x[s.is_eg()], 0}}, {{1, 1}})[0] * (i % 2 ? -1 : 1);
             for (u32 to = 0; to < 2; to++)
                 score[to] += f * s.factors[to] * (s.times > 0 ? y[times_eg(i / 2, to)] : 1);
         }
         for (u32 i = 0; i < sums.size(); i++)
-            if (is_stage(i) && verbs[sums[i].verb].op < Op::scale_eg && values[range(i, false)].second)
+            if (is_stage(i) && verbs[sums[i].verb].op < Op::scale_eg && added[range(i, false)].second)
                 score = staged(i, score, false);
         if (row.stage < 0) return row.offset + in_score(score);
-        if (verbs[sums[row.stage].verb].op == Op::scale) score.fill(in_score(score));
-        return row.offset + in_score(staged(u32(row.stage), score, score[1] < 0));
+        const u32 stage = u32(row.stage);
+        if (verbs[sums[stage].verb].op == Op::scale) score.fill(in_score(score));
+        return row.offset + in_score(staged(stage, score, score[1] < 0));
     }
 
     // ---- the schema
@@ -762,12 +753,11 @@ class Recorder {
         Two prior = CONSTANTS[i % OWN];
         if (i >= OWN) {
             const Parameter &p = parameters[i - OWN];
-            const bool not_mg = p.linear == 'e', not_eg = p.linear == 'm'; // counts only in the other phase
-            if ((not_mg && p.used[0]) || (not_eg && p.used[1]))
+            const int all = p.linear | p.used;
+            if (p.linear != 0 && p.linear != all)
                 refuse_by_schema(p.place, "this number counts in one phase here and elsewhere in the other");
-            prior = {{not_mg ? 0 : p.value[0], not_eg ? 0 : p.value[1]}};
-            const bool mg = p.used[0] || (p.linear && !not_mg), eg = p.used[1] || (p.linear && !not_eg);
-            phases = mg != eg ? PHASES[eg] : p.is_pair ? "both" : "untapered";
+            prior = {{p.linear == 2 ? 0 : p.value[0], p.linear == 1 ? 0 : p.value[1]}};
+            phases = all == 1 || all == 2 ? PHASES[all - 1] : p.is_pair ? "both" : "untapered";
         }
         const bool single = whole == 0 || phases == "untapered";
         if (whole != 0) more += fill(R"(, "phases": "$")", {phases});
@@ -776,11 +766,13 @@ class Recorder {
                      single ? shown(prior[0]) : fill("[$, $]", {shown(prior[0]), shown(prior[1])})});
     }
     std::string sum_name(u32 i) const {
-        const Verb &v = verbs[sums[i].verb];
-        return fill("$_$_$$", {NAMES[int(v.op)], v.at.text(v.at.base_name(), '_'),
-                               shown(sums[i].occurrence + 1), sums[i].is_factor() ? "_factor" : ""});
+        std::string place = verbs[sums[i].verb].at.text();
+        place.erase(0, place.find_last_of("/\\") + 1);
+        std::replace(place.begin(), place.end(), ':', '_');
+        return fill("$_$_$$", {NAMES[int(verbs[sums[i].verb].op)], place, shown(sums[i].occurrence + 1),
+                               sums[i].is_factor() ? "_factor" : ""});
     }
-    std::string term_json(u32 i, int target) const {
+    std::string term_json(u32 i, u32 target) const {
         const Sum &s = sums[i];
         const Verb &v = verbs[s.verb];
         char scale[32]; // to the last bit
@@ -797,7 +789,7 @@ class Recorder {
     std::string sum_json(u32 i) const {
         const Sum &s = sums[i];
         std::string more, members;
-        for (int to = 0; to < (whole != 0 ? 2 : 1); to++)
+        for (u32 to = 0; to < (whole != 0 ? 2 : 1); to++)
             if (s.factors[to] != 0) more += term_json(i, to);
         if (!s.sides[0] && !s.is_factor()) more += R"(, "sign": -1)";
         for (const u32 member : s.members)

@@ -4,7 +4,7 @@
 # PER_GAME the positions of a game.
 set -u
 gputexel=${1:?the gputexel program} games=${2:?games} per_game=${PER_GAME:-20} here=$(cd "$(dirname "$0")" && pwd)
-out=$(mktemp -d) failed=0 flags='-O1 -Wall -Wextra -Wpedantic -Werror'
+out=$(mktemp -d) failed=0 flags='-O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 trap 'rm -rf "$out"' EXIT
 fail() { echo "FAILED: $*" && failed=1; }
 
