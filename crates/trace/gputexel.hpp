@@ -520,9 +520,9 @@ class Recorder {
     }
     void set_value(Parameter &p) const {
         for (u32 k = 0; k < 2 && !values.empty(); k++)
-            for (const std::string &end : {std::string(), p.is_pair ? std::string(".") + PHASES[k] : ""}) {
+            for (const char *end : {"", ".mg", ".eg"}) { // one number of a pair; of a Value, the only one
                 const auto own = values.find(p.place.text() + end);
-                if (own != values.end()) p.value[k] = own->second;
+                if (own != values.end() && (!p.is_pair || !*end || end[1] == *PHASES[k])) p.value[k] = own->second;
             }
     }
     template <class F> Operand run(const F &evaluate, const std::string &fen, bool turn) {

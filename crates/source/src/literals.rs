@@ -78,7 +78,10 @@ fn literals(text: &str, language: Language) -> Vec<Literal> {
         let numbered = (2..).map(|n| format!("{own}_{n}"));
         let mut ways = std::iter::once(own.clone()).chain(numbered);
         let name = ways.find(|name| names.insert(name.clone())).unwrap_or_default();
-        let range = tokens[i].start..tokens[end].end;
+        // Compilers may count from the namespace of a function.
+        let first =
+            (0..i).rev().step_by(3).take_while(|&at| source.is_path(at)).last().map_or(i, |at| at - 2);
+        let range = tokens[first].start..tokens[end].end;
         found.push(Literal { name, line: line_of(text, range.start), range, numbers });
     }
     found
@@ -160,6 +163,11 @@ impl<'a> Scan<'a> {
             Some(token) if token.kind == Kind::Word => &self.text[token.start..token.end],
             _ => "",
         }
+    }
+
+    /// Tells whether a token ends `name::`.
+    fn is_path(&self, at: usize) -> bool {
+        at >= 2 && self.is(at, b':') && self.is(at - 1, b':') && !self.word(at - 2).is_empty()
     }
 
     /// Returns the end of a call with one or two numbers, and these.
@@ -407,5 +415,11 @@ mod tests {
         assert_eq!([17, 18, 25, 26, 32].map(at), [None, Some("a"), Some("a"), None, Some("b")]);
         assert_eq!(at(0), None);
         assert_eq!(all[1].values(), [3.0, 4.0]);
+        let text = "Pair a = n::gputexel::S(1, 2);";
+        let all = literals(text, Language::of(Path::new("a.cpp")));
+        assert_eq!(
+            [9, 10, 25].map(|column| literal_at(&all, text, 1, column).is_some()),
+            [false, true, true]
+        );
     }
 }

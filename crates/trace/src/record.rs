@@ -184,8 +184,10 @@ impl Parameter {
     fn numbers(&self, of: &Values) -> Two {
         let own = |key: String| of.get(&key).copied();
         [0, 1].map(|k| {
-            let one = own(format!("{}{}", self.place, [".mg", ".eg"][k])).filter(|_| self.pair);
-            one.or_else(|| own(self.place.to_string())).unwrap_or(self.source[k])
+            let one = |k: usize| own(format!("{}{}", self.place, [".mg", ".eg"][k]));
+            // A value has one number, whichever phase it counts in.
+            let other = || one(1 - k).filter(|_| !self.pair);
+            one(k).or_else(other).or_else(|| own(self.place.to_string())).unwrap_or(self.source[k])
         })
     }
 }

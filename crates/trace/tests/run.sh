@@ -19,9 +19,8 @@ for standard in ${STANDARDS:-17 20}; do
         "$out/playing" <"$out/q.fens" >"$out/played.txt" || fail "$case: the playing build"
         "$out/recording" --schema "$out/schema.json" --played "$out/played.txt" <"$out/q.fens" >"$out/q.svm" 2>"$out/said.txt" ||
             { fail "$case: trace"; cat "$out/said.txt"; continue; }
-        sed -i 's/"at": "\([^"]*\)", "index"/"name": "\1", "index"/' "$out/schema.json" # until gputexel reads "at"
         # Columns are within the text of S(…) or V(…), so that gputexel finds the numbers.
-        [ "$name" != kings ] || [ "$standard" -lt 20 ] || sed -n 's/.*{"[a-z]*": "\([^":]*\):\([0-9]*\):\([0-9]*\)", "index".*/\1 \2 \3/p' "$out/schema.json" |
+        [ "$name" != kings ] || [ "$standard" -lt 20 ] || sed -n 's/.*{"at": "\([^":]*\):\([0-9]*\):\([0-9]*\)", "index".*/\1 \2 \3/p' "$out/schema.json" |
             while read -r file line column; do
                 sed -n "${line}p" "$file" | awk -v column="$column" '{
                     for (end = 0; match(substr($0, end + 1), /[SV]\([^()]*\)/); end += RSTART + RLENGTH - 1)
