@@ -95,6 +95,7 @@ impl Subcommand for ImportArgs {
             Some(command) => {
                 let mut reading = ConversionSettings::everything(Format::Games).reading;
                 reading.max_bad_share = self.max_bad_share;
+                reading.force = self.force;
                 reading.threads = self.threads.unwrap_or(reading.threads);
                 let tracing = Tracing { command: &command, schema: self.schema.as_deref(), reading };
                 with_progress(context, |hooks| {

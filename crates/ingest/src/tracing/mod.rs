@@ -78,6 +78,9 @@ pub fn import_traced(
     if inputs.iter().any(|path| path.as_os_str() == "-") {
         return Err(Error::Usage("-: positions to be traced are read from files".to_string()));
     }
+    if !tracing.reading.force && output.exists() {
+        return Err(Error::Exists(output.to_path_buf()));
+    }
     let beside = staging_folder(output);
     let folder = tempfile::Builder::new().prefix(".gputexel-").tempdir_in(&beside);
     let folder = folder.map_err(|e| Error::io(&beside, e))?;
@@ -85,11 +88,7 @@ pub fn import_traced(
     let known = match tracing.schema {
         Some(path) => {
             let (schema, compiled) = tracing.compiled(path, None)?;
-            let settings = configure(compiled)?;
-            if !settings.force && output.exists() {
-                return Err(Error::Exists(output.to_path_buf()));
-            }
-            Some((schema, settings))
+            Some((schema, configure(compiled)?))
         }
         None => None,
     };
@@ -102,28 +101,12 @@ pub fn import_traced(
         let reason = "has {params}, whose names only a schema can give";
         return Err(Error::Usage(format!("trace command '{command}': {reason}")));
     }
-    let mut warnings = vec![Vec::new(); inputs.len()];
     let mut lines = Vec::new();
+    let mut warnings = Vec::new();
     for (i, path) in inputs.iter().enumerate() {
-        let of_input = folder.path().join(format!("{i}.fens"));
-        lines.push(match positions::are_lines(path)? {
-            true => path.clone(),
-            false => {
-                let reading = tracing.reading.clone();
-                let conversion =
-                    ConversionSettings { reading, format: Format::Games, default_score_cp: None };
-                let report = convert(std::slice::from_ref(path), &conversion, &of_input, hooks)?;
-                for source in report.sources {
-                    let unused = source
-                        .left_out
-                        .iter()
-                        .map(|(reason, count)| format!("{} not traced: {}", grouped(count), reason.label()));
-                    warnings[i].extend(unused);
-                    warnings[i].extend(source.warnings);
-                }
-                of_input
-            }
-        });
+        let (own, told) = lines_of(path, tracing, folder.path().join(format!("{i}.fens")), hooks)?;
+        lines.push(own);
+        warnings.push(told);
     }
     let mut answered = 0;
     let mut ask =
@@ -182,6 +165,29 @@ pub fn import_traced(
     }
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Returns the file of an input's lines, converted if it has others, and warnings.
+fn lines_of(
+    input: &Path,
+    tracing: &Tracing<'_>,
+    converted: PathBuf,
+    hooks: &mut Hooks<'_>,
+) -> Result<(PathBuf, Vec<String>)> {
+    if positions::are_lines(input)? {
+        return Ok((input.to_path_buf(), Vec::new()));
+    }
+    let reading = tracing.reading.clone();
+    let conversion = ConversionSettings { reading, format: Format::Games, default_score_cp: None };
+    let report = convert(&[input.to_path_buf()], &conversion, &converted, hooks)?;
+    let mut warnings = Vec::new();
+    for source in report.sources {
+        for (reason, count) in source.left_out.iter() {
+            warnings.push(format!("{} not traced: {}", grouped(count), reason.label()));
+        }
+        warnings.extend(source.warnings);
+    }
+    Ok((converted, warnings))
 }
 
 /// Writes the lines of several files to one, and returns their numbers.
