@@ -96,7 +96,9 @@ using Value = int;
 #ifndef S // an engine may keep a macro of its own
 constexpr Pair S(int mg, int eg) { return GPUTEXEL_PACK(mg, eg); }
 #endif
+#ifndef V
 constexpr Value V(int x) { return x; }
+#endif
 inline int result(Value x) { return x; }
 inline void play(int, char **) {}
 
@@ -128,8 +130,8 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #else
 #define GPUTEXEL_COLUMN ":#"
 #endif
-#ifdef S
-#error "gputexel: a macro S is defined. Leave it out where GPUTEXEL is defined: S(mg, eg) is a function there"
+#if defined(S) || defined(V)
+#error "gputexel: a macro S or V is defined. Leave it out where GPUTEXEL is defined: these are functions there"
 #endif
 
 #define GPUTEXEL_LEAF(fen) (::gputexel::one_leaf_in() != 0 ? ::gputexel::leaf(fen) : static_cast<void>(0))
@@ -392,9 +394,17 @@ class Recorder {
         Entries factors[2] = {row.factor, row.factor}; // if White, or Black, is stronger
         if (!branches.empty()) {
             const std::vector<Branch> taken = branches;
-            const auto other = std::find_if(taken.begin(), taken.end(), [&](const Branch &b) {
-                return b.on != row.of && (verb_of(b.on).op != Op::eg || nodes[b.on].a != row.of);
-            });
+            const auto of_factor = [&](const Branch &b, bool before_bounds) { // which keep the sign
+                const Ref on = verb_of(b.on).op == Op::eg ? nodes[b.on].a : b.on;
+                Ref of = row.of;
+                while (before_bounds && of != on && verb_of(of).is(Op::bounded_mg, Op::bounded_eg))
+                    of = nodes[of].a;
+                return of == on || of == b.on;
+            };
+            const auto other = std::find_if(taken.begin(), taken.end(),
+                                            [&](const Branch &b) { return !of_factor(b, true); });
+            bool positive = taken[0].positive; // after the bounds, which may have made it 0
+            for (const Branch &b : taken) positive = of_factor(b, false) ? b.positive : positive;
             const Row turned_row = analyze(run(evaluate, fen, true).ref, view);
             if (branches.empty())
                 refuse(last, "the evaluation of a position is not the same when it is repeated (a cache?)");
@@ -403,7 +413,7 @@ class Recorder {
                                  "a branch on the sign of a score changes more than a scale factor");
             if (other != taken.end() && turned_row.factor != row.factor)
                 refuse(other->at, "a scale factor depends on the sign of another score than it multiplies");
-            factors[taken[0].positive != row.reversed] = turned_row.factor;
+            factors[positive != row.reversed] = turned_row.factor;
         }
         for (u32 black = 0; black < 2; black++)
             for (const auto &e : factors[black]) row.entries.emplace_back(black * STRIDE + e.first, e.second);
@@ -443,6 +453,20 @@ class Recorder {
             std::fprintf(stderr, "gputexel: %d of %d evaluations differ by more than %d from those played, "
                                  "at most by %.2f: %s\n", n, compared, limit, largest, largest_fen.c_str());
         return n == 0;
+    }
+    void tell_unused_values() const { // a misspelled name, or a number that no position has
+        std::size_t unused = values.size();
+        const std::string *name = nullptr;
+        for (const auto &own : values) {
+            const bool used = std::any_of(parameters.begin(), parameters.end(), [&](const Parameter &p) {
+                const std::string place = p.place.text();
+                return own.first == place || own.first == place + ".mg" || own.first == place + ".eg";
+            });
+            unused -= used;
+            if (!used) name = &own.first;
+        }
+        if (name) std::fprintf(stderr, "gputexel: %zu values are of no number that counts here, such as %s\n",
+                               unused, name->c_str());
     }
     void use_values(const std::string &path) { // lines NAME VALUE
         std::ifstream file(path);
@@ -923,6 +947,7 @@ template <class F> int trace(int argc, char **argv, const F &evaluate, View view
         r.record(evaluate, fen, sign, row);
         r.compare_with_played(fen);
     });
+    r.tell_unused_values();
     const bool written = !schema || r.write_schema(schema);
     return !(r.agrees() && printed && written);
 }

@@ -1,22 +1,10 @@
 //! `gputexel trace`: what an engine needs to trace itself.
 
+use gputexel_trace::sources;
+
 use super::context::Context;
 use super::output::write_stdout;
 use super::subcommand::Subcommand;
-
-/// A file of the crate for Rust and the module that it is.
-macro_rules! module {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../crates/trace/src/", $name, ".rs")))
-    };
-}
-const MODULES: [(&str, &str); 5] = [
-    module!("play"),
-    module!("record"),
-    module!("record/rows"),
-    module!("record/schema"),
-    module!("record/trace"),
-];
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Code {
@@ -43,29 +31,11 @@ pub struct TraceArgs {
 
 impl Subcommand for TraceArgs {
     fn run(&self, _: &Context) -> anyhow::Result<()> {
-        let text = match (self.header, self.new) {
-            (Some(Code::Cpp), _) => include_str!("../../crates/trace/gputexel.hpp").to_string(),
-            (Some(Code::Rust), _) => one_file(include_str!("../../crates/trace/src/lib.rs"), ""),
-            (None, Some(Code::Rust)) => include_str!("../../crates/trace/new.rs").to_string(),
-            (None, _) => include_str!("../../crates/trace/new.cpp").to_string(),
-        };
-        Ok(write_stdout(&text)?)
+        Ok(write_stdout(&match (self.header, self.new) {
+            (Some(Code::Cpp), _) => sources::HEADER.to_string(),
+            (Some(Code::Rust), _) => sources::module(),
+            (None, Some(Code::Rust)) => sources::NEW_RUST.to_string(),
+            (None, _) => sources::NEW_CPP.to_string(),
+        })?)
     }
-}
-
-/// Returns a file with the modules that it declares in it, so that it needs no others.
-fn one_file(text: &str, folder: &str) -> String {
-    let mut out = String::new();
-    for line in text.lines() {
-        let declared = line.strip_prefix("mod ").and_then(|rest| rest.strip_suffix(';'));
-        let path = declared.map(|name| format!("{folder}{name}"));
-        match MODULES.iter().find(|(name, _)| Some(*name) == path.as_deref()) {
-            Some((name, text)) => {
-                let inside = one_file(text, &format!("{name}/"));
-                out += &format!("mod {} {{\n{inside}}}\n", declared.unwrap_or_default());
-            }
-            None => out += &format!("{line}\n"),
-        }
-    }
-    out
 }

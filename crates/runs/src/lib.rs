@@ -20,6 +20,7 @@ mod start;
 mod strength;
 mod summary;
 pub mod sweeps;
+mod traced;
 mod tuned;
 mod tuner;
 mod uncertainty;

@@ -8,10 +8,11 @@ use gputexel_io::{Error, Result, StopFlag, check_present};
 use gputexel_tune::{RunRecord, UncertaintyRequest};
 
 use crate::event::{RunEvent, RunObserver};
-use crate::inputs::{are_datasets, passed_over, self_tracing, traced};
+use crate::inputs::{are_datasets, passed_over};
 use crate::resume::{Finished, Opened, Unfinished};
 use crate::settings::{RunOutput, TunerSettings};
 use crate::start::{Beginning, Positions};
+use crate::traced::{self_tracing, traced};
 use crate::tuned::Tuned;
 
 /// Tunes parameters.

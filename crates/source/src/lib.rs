@@ -12,6 +12,7 @@ mod layout;
 pub mod literals;
 mod names;
 mod nearest;
+mod number;
 mod order;
 mod pattern;
 mod plan;

@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, begins_line, lex, logical_end};
+use crate::number::Number;
 use crate::sources::Loaded;
-use crate::tables::sources::Number;
 use gputexel_io::Result;
 
 /// Words before a block that has no name of a function.

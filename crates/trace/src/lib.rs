@@ -76,6 +76,9 @@ macro_rules! operators {
     )*};
 }
 
+#[cfg(feature = "sources")]
+pub mod sources;
+
 #[cfg(not(feature = "record"))]
 mod play;
 #[cfg(not(feature = "record"))]

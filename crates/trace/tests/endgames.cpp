@@ -33,8 +33,8 @@ static Value evaluate(const std::string &fen) {
     const Value complexity = COMPLEXITY_BASE + (pawns[0] + pawns[1]) * COMPLEXITY_PAWNS + queens * COMPLEXITY_QUEENS;
 #endif
 #if VARIANT == 0 // a plain factor, chosen by the sign; the side to move counts 10 afterwards, which is not tuned
+    const int strong = eg(score) > 0 ? pawns[0] : pawns[1]; // asked before a bound, which keeps the sign
     score = bounded_eg(score, complexity);
-    const int strong = eg(score) > 0 ? pawns[0] : pawns[1];
     const int factor = strong > 4 ? 128 : 128 - 6 * (5 - strong);
     return taper(score, b.phase, 24, factor, 128) + (b.black_to_move ? -10 : 10);
 #elif VARIANT == 1 // a tuned factor, and a bound in each phase

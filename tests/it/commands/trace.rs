@@ -29,7 +29,7 @@ fn compile(bench: &Bench, standard: u32) {
 #[ignore = "full"]
 fn numbers_are_tuned_and_written_where_they_stand() {
     let Some(bench) = engine() else { return };
-    let summary = bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --out run");
+    let summary = bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --holdout 0.1 --out run");
     assert_eq!(summary["next"], "gputexel patch tables run SOURCE", "{summary}");
     let names: Vec<String> = bench.json("run/params.json")["parameters"]
         .as_array()
@@ -115,8 +115,8 @@ fn new_programs_compile_as_they_are_printed() {
          inline void init() {}\n\
          inline gputexel::Value evaluate(const Position &) { return gputexel::V(3); }\n",
     );
-    for flag in ["", "-DGPUTEXEL"] {
-        bench.built("g++", &["-std=c++17", "-Wall", "-Wextra", flag], "trace.cpp");
+    for build in ["-UGPUTEXEL", "-DGPUTEXEL"] {
+        bench.built("g++", &["-std=c++17", "-Wall", "-Wextra", build], "trace.cpp");
     }
     let module = bench.ok("trace --header rust");
     let main = bench.ok("trace --new rust").replace("engine::", "");

@@ -90,7 +90,9 @@ impl Schema {
             let own = &mut self.parameters[id];
             let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
             own.name = if counts[&name] > 1 { format!("{}.{name}", plain(&stem)) } else { name };
-            let table = own.name.rfind(['[', '.']).map(|end| own.name[..end].to_string());
+            let is_place = ats[id].as_deref() == Some(own.name.as_str());
+            let table =
+                own.name.rfind(['[', '.']).filter(|_| !is_place).map(|end| own.name[..end].to_string());
             own.group = own.group.take().or(table);
         }
         // As the author has them, not as positions used them.

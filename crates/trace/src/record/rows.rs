@@ -90,14 +90,23 @@ pub(super) fn record(
     if root == 0 {
         return Ok(false);
     }
-    let (mut row, eval, branches, other_sign) = TAPE.with_borrow_mut(|t| {
+    let (mut row, eval, branch, other_sign) = TAPE.with_borrow_mut(|t| {
         let row = t.analyze(root);
-        let strength = |node: u32, n: &Node| node == row.of || n.op == Op::Eg && n.a == row.of;
-        let other = t.branches.iter().find(|b| !strength(b.0, &t.nodes[b.0 as usize])).map(|b| b.2);
-        (row, t.nodes[root as usize].v[0], std::mem::take(&mut t.branches), other)
+        let strength = |node: u32, of: u32| {
+            let n = &t.nodes[node as usize];
+            node == of || n.op == Op::Eg && n.a == of
+        };
+        // Bounds keep the sign, unless they make it 0.
+        let is_bound = |of: &u32| matches!(t.nodes[*of as usize].op, Op::BoundedMg | Op::BoundedEg);
+        let before = std::iter::successors(Some(row.of), |of| is_bound(of).then(|| t.nodes[*of as usize].a));
+        let other = t.branches.iter().find(|b| !before.clone().any(|of| strength(b.0, of))).map(|b| b.2);
+        let after = t.branches.iter().rfind(|b| strength(b.0, row.of));
+        let branch = after.or(t.branches.first()).map(|&(_, positive, at)| (positive, at));
+        t.branches.clear();
+        (row, t.nodes[root as usize].v[0], branch, other)
     });
     let mut factors = [row.factor.clone(), std::mem::take(&mut row.factor)]; // if White, or Black, is stronger
-    if let Some(&(_, positive, at)) = branches.first() {
+    if let Some((positive, at)) = branch {
         let root = run(true)?;
         let turned = TAPE.with_borrow_mut(|t| t.analyze(root));
         if (&turned.entries, turned.offset, turned.stage) != (&row.entries, row.offset, row.stage) {

@@ -156,8 +156,8 @@ pub fn endgames<const VARIANT: usize>(b: &Board) -> Value {
     let complexity = COMPLEXITY[2] + (pawns[0] + pawns[1]) * COMPLEXITY[0] + (white + black) * COMPLEXITY[1];
     if VARIANT == 0 {
         // A plain factor, chosen by the sign; the side to move counts 10 afterwards, which is not tuned.
+        let strong = if eg(score) > 0 { pawns[0] } else { pawns[1] }; // asked before a bound, which keeps the sign
         let score = bounded_eg(score, complexity);
-        let strong = if eg(score) > 0 { pawns[0] } else { pawns[1] };
         return taper_scaled(score, 128 - 6 * (5 - strong.min(5)), b.phase, 24, 128) + 10 * b.side;
     }
     if VARIANT == 1 {

@@ -1,9 +1,9 @@
 //! The array of a marker: its numbers and their nesting. Text before a bracket (`S(`, `new int[] {`) is kept;
 //! anything but a number cannot be replaced.
 
-use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token, begins_line, logical_end};
+use crate::number::Number;
 
 const MAX_DEPTH: usize = 32;
 

@@ -1,9 +1,9 @@
 //! Numbers on a line of code, by position: the 4 and the 3 of `4 * (mobility - 3)`.
 
 use super::array::{Array, Entry, Wrong};
-use super::number::Number;
 use crate::languages::Language;
 use crate::lexer::{Kind, Token};
+use crate::number::Number;
 
 pub(super) fn numbers(
     source: &str,

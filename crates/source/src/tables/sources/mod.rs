@@ -7,7 +7,6 @@ mod layout;
 mod line;
 mod listing;
 mod marker;
-mod number;
 mod order;
 mod placed;
 mod read;
@@ -32,7 +31,6 @@ pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list,
 pub(crate) use listing::{MarkedNumber, numbers};
 use marker::{Marking, Offset};
 pub(crate) use marker::{escape_unseen, quote};
-pub(crate) use number::Number;
 use order::Order;
 use placed::fill;
 use read::{Found, find_marked, resolved};
@@ -86,7 +84,7 @@ impl TablesPlan {
         }
         if !self.unmarked.is_empty() {
             let names = self.unmarked.join(", ");
-            notes.push(format!("not written as a whole, because markers are missing: {names}"));
+            notes.push(format!("not written as a whole, because no marker or S(…) has their names: {names}"));
         }
         let unchecked = self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count();
         if unchecked > 0 {
@@ -136,7 +134,7 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
         .map(|source| Survey::of(values, &source.text, &source.shown))
         .collect::<Result<_>>()?;
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
-    plan.unmarked = values.unmarked(jobs.map(|job| &job.named).chain(&names));
+    plan.unmarked = values.unmarked(known, jobs.map(|job| &job.named).chain(&names));
     let matches = compared(MarkerChecker::new(values, known, trust), &surveys)?;
     for ((survey, matches), source) in surveys.iter().zip(matches).zip(&sources) {
         let after = survey.filled(values, matches, &mut plan.filled)?;

@@ -76,6 +76,13 @@ pub(super) fn fill(
                 };
                 return Err(wrong(reason));
             }
+            if !tied && source.loaded.language.is_c && tuned.abs() > f64::from(i16::MAX) {
+                let tuned = shown_number(tuned);
+                return Err(wrong(format!(
+                    "{}: {tuned} does not fit the 16 bits of a packed pair",
+                    literal.name
+                )));
+            }
             let new = match tuned == number.value {
                 true => source.loaded.text[range.clone()].to_string(),
                 false => number

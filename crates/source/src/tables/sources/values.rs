@@ -89,9 +89,16 @@ impl TableValues {
         Ok(Self { own_order: true, ..Self::try_new(features, mg.chain(eg).collect())? })
     }
 
-    /// Tables of which a value has none of these names.
-    pub(super) fn unmarked<'n>(&self, names: impl Iterator<Item = &'n Named>) -> Vec<String> {
-        let mut marked = vec![[false; 2]; self.features.len()];
+    /// Tables of which a value has none of these names, although it is another than at the start.
+    pub(super) fn unmarked<'n>(
+        &self,
+        known: &KnownValues,
+        names: impl Iterator<Item = &'n Named>,
+    ) -> Vec<String> {
+        let count = self.features.len();
+        let start = known.start.as_ref();
+        let stays = |at: usize| start.is_some_and(|start| start.theta[at] == self.theta[at]);
+        let mut marked: Vec<[bool; 2]> = (0..count).map(|id| [stays(id), stays(count + id)]).collect();
         for Named { place, phases, tied } in names {
             let ids: Vec<usize> = match place {
                 Place::Tables(tables) | Place::Material(tables) => {

@@ -1,0 +1,65 @@
+//! Positions that an engine traces itself, for a run.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use gputexel_dataset::read;
+use gputexel_ingest::extraction::Hooks;
+use gputexel_ingest::trace::ImportSettings;
+use gputexel_ingest::tracing::{DEFAULT_DEADLINE, TraceCommand, Tracing, import_traced};
+use gputexel_io::run_folder::DATASET;
+use gputexel_io::{Error, Result};
+
+use crate::event::{RunEvent, RunObserver};
+use crate::inputs::{default_extraction, reporting, temporary_folder};
+use crate::settings::TunerSettings;
+use crate::start::Positions;
+
+/// Returns the command of an engine that traces itself, if that is the first input: a program, or a command line.
+pub(crate) fn self_tracing(inputs: &[PathBuf]) -> Result<Option<TraceCommand>> {
+    let Some(first) = inputs.first().filter(|first| !first.is_dir()) else { return Ok(None) };
+    let text = first.to_string_lossy();
+    match first.is_file() {
+        true if is_program(first) => Ok(Some(TraceCommand::of_program(first))),
+        false if text.contains(' ') => TraceCommand::try_new(&text, DEFAULT_DEADLINE.as_secs_f64()).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Tells whether a file is one that the system can execute, not text or a dataset with a careless mode.
+fn is_program(path: &Path) -> bool {
+    let mut head = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let magic: [&[u8]; 5] = [b"\x7fELF", b"MZ", b"#!", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+    read.is_ok() && magic.iter().any(|magic| head.starts_with(magic))
+}
+
+/// Has the engine that is the first input trace the positions of the others, to a temporary dataset.
+pub(crate) fn traced(
+    inputs: &[PathBuf],
+    command: &TraceCommand,
+    settings: &TunerSettings<'_>,
+    cancel: &AtomicBool,
+    observe: &mut RunObserver<'_>,
+) -> Result<Positions<'static>> {
+    if inputs.len() < 2 {
+        let reason = "traces positions: name them behind it, as in 'gputexel tune ./engine-trace quiet.fens'";
+        return Err(Error::input(&inputs[0], reason));
+    }
+    let folder = temporary_folder()?;
+    let path = folder.path().join(DATASET);
+    let tracing = Tracing {
+        command,
+        schema: None,
+        reading: settings.extraction.clone().unwrap_or_else(default_extraction),
+    };
+    let report = reporting(observe, |progress| {
+        let configure = &mut |schema| Ok(ImportSettings::new(schema));
+        import_traced(&inputs[1..], &tracing, &path, &mut Hooks { cancel, progress }, configure)
+    })?;
+    observe(RunEvent::Traced { report: &report })?;
+    let data = read(&path)?.with_sections(settings.sections)?;
+    Ok(Positions { data: Cow::Owned(data), paths: vec![path], made: Some(folder) })
+}
