@@ -19,13 +19,6 @@
 
 #include "evaluation.c"
 
-#ifndef EVALUATION_SUMS // tables by the square of the king have none
-typedef int Sums;
-#define add_piece(sums, color, kind, square) ((void)(sums))
-#define remove_piece(sums, color, kind, square) ((void)(sums))
-#define evaluate_with(position, sums) evaluate(position)
-#endif
-
 enum { MAX_PLY = 100, MAX_MOVES = 256, MAX_GAME = 2048, MATE = 32000, INFINITE = 32001, NO_SQUARE = 64, EMPTY = 12 };
 
 // ---- The board ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ use crate::classical::catalog::features_of;
 use crate::classical::{self, Tapered, Values};
 use crate::feature::{Arrangement, Feature, FeatureRow, ROLE_NAMES};
 use crate::full::{self, FurtherValues};
-use crate::king_buckets::KingBuckets;
 use crate::program::Program;
 use gputexel_io::{Error, Result, any_of};
 
@@ -45,8 +44,6 @@ kinds! {
     /// on the endgame, see [`full`].
     Full("full"): Full,
     Imported("imported"): ImportedFeatures,
-    /// Piece-square tables by the squares of kings, see [`KingBuckets`]; all coefficients ±1.
-    KingPst("king-pst"): KingPst,
 }
 
 impl FeatureKind {
@@ -94,7 +91,6 @@ pub(crate) enum Terms {
     /// Values of the features of `classical`, including its piece-square tables, which are not used here.
     Classical(Values),
     Full(Values, FurtherValues),
-    Kings(KingBuckets, Vec<Tapered>),
 }
 
 pub(crate) trait Features {
@@ -106,8 +102,8 @@ pub(crate) trait Features {
         ""
     }
 
-    /// Its features in id order; none if a file declares them, or if they need missing king buckets.
-    fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature>;
+    /// Its features in id order; none if a file declares them.
+    fn features(&self) -> Vec<Feature>;
 
     fn program(&self) -> Option<Program> {
         None
@@ -140,14 +136,14 @@ pub(crate) trait Features {
     /// Replaces starting values of 0 (in `theta`: mg of every feature, then eg) by values with slopes.
     fn fill_start(&self, _theta: &mut [f64]) {}
 
-    fn compute(&self, king_buckets: Option<&KingBuckets>, board: &Board, turn: Color, row: &mut FeatureRow);
+    fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow);
 
     fn on_square(&self, role: usize, square: usize) -> Option<usize> {
         self.has_boards().then_some(64 * role + square)
     }
 
     /// All terms for play except those [on squares](Self::on_square), from a value for each feature.
-    fn terms(&self, _king_buckets: Option<&KingBuckets>, _values: Vec<Tapered>) -> Terms {
+    fn terms(&self, _values: Vec<Tapered>) -> Terms {
         Terms::None
     }
 }
@@ -160,7 +156,7 @@ impl Features for Pst {
         "a parameter for each piece on each square"
     }
 
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         let table = |role: &'static str| {
             Square::ALL
                 .iter()
@@ -182,7 +178,7 @@ impl Features for Pst {
         true
     }
 
-    fn compute(&self, _: Option<&KingBuckets>, board: &Board, _: Color, row: &mut FeatureRow) {
+    fn compute(&self, board: &Board, _: Color, row: &mut FeatureRow) {
         let white = board.by_color(Color::White);
         append_squares(board, white, 0, &mut row.plus);
         append_squares(board, !white, 56, &mut row.minus);
@@ -208,7 +204,7 @@ fn append_squares(board: &Board, side: Bitboard, flip: u16, ids: &mut Vec<u16>) 
 struct Material;
 
 impl Features for Material {
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         ROLE_NAMES.map(|role| Feature { name: role.to_string(), group: "material".to_string() }).to_vec()
     }
 
@@ -220,7 +216,7 @@ impl Features for Material {
         false
     }
 
-    fn compute(&self, _: Option<&KingBuckets>, board: &Board, _: Color, row: &mut FeatureRow) {
+    fn compute(&self, board: &Board, _: Color, row: &mut FeatureRow) {
         for (id, role) in Role::ALL.iter().enumerate() {
             let pieces = board.by_role(*role);
             let white = (pieces & board.by_color(Color::White)).count() as i32;
@@ -237,43 +233,6 @@ impl Features for Material {
     }
 }
 
-/// Piece-square tables by the squares of kings.
-struct KingPst;
-
-impl Features for KingPst {
-    fn is_computed(&self) -> bool {
-        false
-    }
-
-    fn features(&self, king_buckets: Option<&KingBuckets>) -> Vec<Feature> {
-        king_buckets.map(KingBuckets::features).unwrap_or_default()
-    }
-
-    fn definition(&self, group: &str) -> Option<&'static str> {
-        Some(match group.starts_with("enemy_") {
-            true => {
-                "The opponent's pieces by square, as long as the own king is in the bucket of this number."
-            }
-            false => "Pieces by square, as long as their own king is in the bucket of this number.",
-        })
-    }
-
-    fn arrangement(&self, _: &str, ids: &[u32]) -> Arrangement {
-        Arrangement::Board(ids.iter().copied().map(Some).collect())
-    }
-
-    fn compute(&self, buckets: Option<&KingBuckets>, board: &Board, _: Color, row: &mut FeatureRow) {
-        if let Some(buckets) = buckets {
-            buckets.visit(board, Color::White, |id| row.plus.push(id as u16));
-            buckets.visit(board, Color::Black, |id| row.minus.push(id as u16));
-        }
-    }
-
-    fn terms(&self, buckets: Option<&KingBuckets>, values: Vec<Tapered>) -> Terms {
-        buckets.cloned().map_or(Terms::None, |buckets| Terms::Kings(buckets, values))
-    }
-}
-
 /// The usual terms of a hand-written evaluation.
 struct Classical;
 
@@ -282,7 +241,7 @@ impl Features for Classical {
         "the usual terms of a hand-crafted evaluation"
     }
 
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         features_of(classical::GROUPS)
     }
 
@@ -298,14 +257,14 @@ impl Features for Classical {
         true
     }
 
-    fn compute(&self, buckets: Option<&KingBuckets>, board: &Board, turn: Color, row: &mut FeatureRow) {
+    fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
         // Its piece-square tables come first and have the same ids.
-        Pst.compute(buckets, board, turn, row);
+        Pst.compute(board, turn, row);
         let passed = classical::pawn_structure(board, &mut row.plus, &mut row.minus);
         classical::terms(board, turn, passed, &mut row.plus, &mut row.minus, |_, _| {});
     }
 
-    fn terms(&self, _: Option<&KingBuckets>, values: Vec<Tapered>) -> Terms {
+    fn terms(&self, values: Vec<Tapered>) -> Terms {
         Terms::Classical(Values::new(values))
     }
 }
@@ -318,7 +277,7 @@ impl Features for Full {
         "classical plus king danger, complexity and an endgame factor, which are not linear"
     }
 
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         [classical::GROUPS, full::GROUPS].into_iter().flat_map(features_of).collect()
     }
 
@@ -354,12 +313,12 @@ impl Features for Full {
         full::fill_start(theta);
     }
 
-    fn compute(&self, buckets: Option<&KingBuckets>, board: &Board, turn: Color, row: &mut FeatureRow) {
-        Pst.compute(buckets, board, turn, row);
+    fn compute(&self, board: &Board, turn: Color, row: &mut FeatureRow) {
+        Pst.compute(board, turn, row);
         full::compute(board, turn, &mut row.plus, &mut row.minus);
     }
 
-    fn terms(&self, _: Option<&KingBuckets>, mut values: Vec<Tapered>) -> Terms {
+    fn terms(&self, mut values: Vec<Tapered>) -> Terms {
         let further = FurtherValues::new(values.split_off(classical::COUNT));
         Terms::Full(Values::new(values), further)
     }
@@ -373,7 +332,7 @@ impl Features for ImportedFeatures {
         false
     }
 
-    fn features(&self, _: Option<&KingBuckets>) -> Vec<Feature> {
+    fn features(&self) -> Vec<Feature> {
         Vec::new()
     }
 
@@ -385,5 +344,5 @@ impl Features for ImportedFeatures {
         false
     }
 
-    fn compute(&self, _: Option<&KingBuckets>, _: &Board, _: Color, _: &mut FeatureRow) {}
+    fn compute(&self, _: &Board, _: Color, _: &mut FeatureRow) {}
 }

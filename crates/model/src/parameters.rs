@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureSet, KingBuckets};
+use super::{FeatureKind, FeatureSet};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::run_folder::PARAMETERS;
@@ -162,8 +162,6 @@ pub struct ParameterFile {
     format: String,
     version: u32,
     pub feature_set: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub king_buckets: Option<KingBuckets>,
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -211,7 +209,6 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: set.name().to_string(),
-            king_buckets: set.king_buckets.clone(),
             phase: set.phase.clone(),
             k,
             uncertainty: None,
@@ -232,7 +229,6 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: feature_set.to_string(),
-            king_buckets: None,
             phase,
             k,
             uncertainty: None,
@@ -243,8 +239,8 @@ impl ParameterFile {
     }
 
     pub fn computed_set(&self) -> Option<FeatureSet> {
-        let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
-        FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
+        let kind = FeatureKind::parse(&self.feature_set).ok()?;
+        Some(FeatureSet::new(kind, self.phase.clone()))
     }
 
     /// The file that a path refers to: itself, or the result in a run's folder.
@@ -342,12 +338,6 @@ impl ParameterFile {
                 ),
             ));
         }
-        if self.king_buckets.is_some() && self.king_buckets != set.king_buckets {
-            return Err(Error::input(
-                path,
-                "its tables are for other king buckets than those of the dataset",
-            ));
-        }
         let ids: std::collections::HashMap<&str, usize> =
             set.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
         let mut theta = vec![f64::NAN; 2 * count];
@@ -374,7 +364,6 @@ impl ParameterFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::FeatureKind;
 
     fn pst() -> FeatureSet {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
@@ -395,6 +384,27 @@ mod tests {
         let read = ParameterFile::read(&path).unwrap();
         assert_eq!(read, file);
         assert_eq!(read.theta(&set, &path).unwrap(), theta);
+    }
+
+    #[test]
+    fn feature_sets_of_older_versions_are_refused() {
+        let set = pst();
+        let file = ParameterFile {
+            feature_set: "king-pst".into(),
+            ..ParameterFile::new(&set, &[0.0; 768], None, None)
+        };
+        assert_eq!(
+            file.theta(&set, Path::new("p.json")).unwrap_err().to_string(),
+            "p.json: its values belong to feature set 'king-pst', the dataset to 'pst'"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.json");
+        std::fs::write(&path, file.to_json()).unwrap();
+        let error = crate::named_parameters(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(error.ends_with("p.json: feature set 'king-pst' is not known"), "{error}");
+        let stored = serde_json::to_string(&set).unwrap().replace(r#""kind":"pst""#, r#""kind":"king-pst""#);
+        let error = serde_json::from_str::<FeatureSet>(&stored).unwrap_err().to_string();
+        assert!(error.starts_with("unknown variant `king-pst`"), "{error}");
     }
 
     #[test]

@@ -140,9 +140,6 @@ impl Prior {
 /// A value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those
 /// that count pieces.
 fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
-    if let Some(buckets) = &set.king_buckets {
-        return (0..set.features.len()).map(|id| buckets.worth(id, &on)).collect();
-    }
     let role = |name: &str| ROLE_NAMES.iter().position(|role| *role == name);
     let value = |feature: &Feature| match (role(&feature.group), role(&feature.name)) {
         (Some(role), _) => {

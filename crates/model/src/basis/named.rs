@@ -57,11 +57,7 @@ impl NamedBasis {
             Self::Schema => true,
         };
         if !fits {
-            let has = match &set.king_buckets {
-                Some(_) => "tables for each bucket of kings",
-                None if set.kind.spec().has_boards() => "more than those",
-                None => "none",
-            };
+            let has = if set.kind.spec().has_boards() { "more than those" } else { "none" };
             return Err(Error::Usage(format!(
                 "basis '{self}' is one of squares, and feature set '{}' has {has}",
                 set.name()
