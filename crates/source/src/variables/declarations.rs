@@ -5,16 +5,12 @@ use std::ops::Range;
 
 use super::code::{Place, Scan, Scope};
 use super::{loader, tags};
-use crate::languages::Language;
 use crate::tables::sources::{Edit, MarkedNumber, apply};
 
 pub(super) type Wrong = (usize, usize, String);
 
 pub(super) struct Piece<'a> {
     pub text: &'a str,
-    pub language: Language,
-    /// True for C, whose tables outside of functions are filled before `main`.
-    pub fills: bool,
     pub numbers: &'a [MarkedNumber],
     pub up: String,
 }
@@ -25,7 +21,7 @@ type Names = BTreeMap<String, Vec<(usize, usize)>>;
 type Edits = Vec<Edit>;
 
 pub(super) fn expose(pieces: &[Piece<'_>]) -> Result<Vec<String>, Wrong> {
-    let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
+    let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text)).collect();
     let mut edits: Vec<Edits> = Vec::new();
     let mut names = Names::new();
     for (file, (piece, scan)) in pieces.iter().zip(&scans).enumerate() {
@@ -36,7 +32,7 @@ pub(super) fn expose(pieces: &[Piece<'_>]) -> Result<Vec<String>, Wrong> {
         }
         edits.push(own);
     }
-    open_declarations(pieces, &scans, &names, &mut edits);
+    open_declarations(&scans, &names, &mut edits);
     let mut texts = Vec::with_capacity(pieces.len());
     for ((piece, scan), mut own) in pieces.iter().zip(&scans).zip(edits) {
         if !piece.numbers.is_empty() {
@@ -109,7 +105,7 @@ impl FileWork<'_> {
             }
         }
         for (&statement, numbers) in &statements {
-            let own = match piece.fills && scan.places[statement].scope == Scope::File {
+            let own = match scan.places[statement].scope == Scope::File {
                 true => self.filled(statement, numbers, &mut edits),
                 false => self.dynamic(statement, numbers, &mut edits),
             };
@@ -120,8 +116,8 @@ impl FileWork<'_> {
 
     fn check(&self, own: &MarkedNumber, place: Place) -> Result<(), (usize, String)> {
         let reason = match place.scope {
-            Scope::Class if place.directive.is_none() => {
-                "is a member of a class; move its constant out of it"
+            Scope::Structure if place.directive.is_none() => {
+                "is a member of a structure; move its constant out of it"
             }
             Scope::Enum if place.directive.is_none() => {
                 "is a value of an enumeration, which must be constant"
@@ -136,7 +132,7 @@ impl FileWork<'_> {
             let end = self.scan.equals(place.statement).unwrap_or(self.scan.end(place.statement));
             (place.statement..end).any(|at| self.scan.word(at) == word)
         };
-        place.scope == Scope::File || ["constexpr", "constinit", "static"].into_iter().any(head)
+        place.scope == Scope::File || ["constexpr", "static"].into_iter().any(head)
     }
 
     fn value(&self, own: &MarkedNumber) -> String {
@@ -145,28 +141,19 @@ impl FileWork<'_> {
 
     fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
         let scan = self.scan;
-        let mut own = scan.outside(statement);
-        own.retain(|&at| at < equals);
-        let is_pointer = |at: usize| scan.is(at, b'(') && (scan.is(at + 1, b'&') || scan.is(at + 1, b'*'));
-        let array = own.iter().copied().find(|&at| scan.is_name(at) && scan.is(at + 1, b'['));
-        // `const int (&name)[2]`, and attributes with arguments.
-        let pointer = || own.iter().find(|&&at| is_pointer(at)).map(|at| at + 2);
-        let word = || own.iter().rev().copied().find(|&at| scan.is_name(at) && !scan.is(at + 1, b'('));
-        array.or_else(pointer).or_else(word)
+        let own = || scan.outside(statement).take_while(|&at| at < equals);
+        let array = own().find(|&at| scan.is_name(at) && scan.is(at + 1, b'['));
+        // Not attributes with arguments.
+        let word = || own().filter(|&at| scan.is_name(at) && !scan.is(at + 1, b'(')).last();
+        array.or_else(word)
     }
 
     fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
         let scan = self.scan;
         let end = scan.end(statement);
-        let Some(equals) = scan.equals(statement) else {
-            // `Score tempo{1, 2};`
-            let brace = (statement..end).find(|&at| scan.is(at, b'{') && !scan.places[at].inside);
-            let name = brace.and_then(|brace| Some((self.name_token(statement, brace)?, brace)));
-            return name.map(|(name, brace)| (name, brace, end)).ok_or_else(|| {
-                "the number is in no declaration with a value, nor in a function".to_string()
-            });
-        };
-        if scan.outside(statement).into_iter().any(|at| scan.is(at, b',')) {
+        let equals = scan.equals(statement);
+        let equals = equals.ok_or("the number is in no declaration with a value, nor in a function")?;
+        if scan.outside(statement).any(|at| scan.is(at, b',')) {
             return Err("the declaration has several names; give each its own".to_string());
         }
         let name = self.name_token(statement, equals).ok_or("the declaration has no name")?;
@@ -186,8 +173,7 @@ impl FileWork<'_> {
             let new = match scan.word(at) {
                 "constexpr" if is_const => "",
                 "constexpr" => "const",
-                "constinit" => "",
-                "static" if self.piece.fills => "",
+                "static" => "",
                 _ => continue,
             };
             let token = scan.tokens[at];
@@ -258,10 +244,10 @@ fn bare(own: &MarkedNumber) -> String {
     }
 }
 
-/// In C, takes 'const' out of the 'extern' declarations of variables. Where a constant is needed, the compiler
+/// Takes 'const' out of the 'extern' declarations of variables. Where a constant is needed, the compiler
 /// reports it.
-fn open_declarations(pieces: &[Piece<'_>], scans: &[Scan<'_>], names: &Names, edits: &mut [Edits]) {
-    for (file, scan) in scans.iter().enumerate().filter(|(file, _)| pieces[*file].fills) {
+fn open_declarations(scans: &[Scan<'_>], names: &Names, edits: &mut [Edits]) {
+    for (file, scan) in scans.iter().enumerate() {
         for at in (0..scan.tokens.len()).filter(|&at| is_use(scan, file, at, names)) {
             let place = scan.places[at];
             if place.directive.is_none() && (place.statement..at).any(|word| scan.word(word) == "extern") {

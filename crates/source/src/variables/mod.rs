@@ -83,14 +83,11 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             "has no marker; write '// gputexel: NAME' above an array",
         ));
     }
-    let is_cpp = sources.iter().any(is_cpp);
     let pieces: Vec<Piece<'_>> = sources
         .iter()
         .zip(&all)
         .map(|(source, numbers)| Piece {
             text: &source.text,
-            language: source.language,
-            fills: !is_cpp,
             numbers,
             up: loader::path_up(&folder, &source.path),
         })
@@ -168,10 +165,11 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
 
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
     let sources = Loaded::all(files)?;
-    if let Some(other) = sources.iter().find(|source| !source.language.is_c) {
-        let reason = match other.language == Language::RUST {
-            true => "is a source in Rust; Rust engines trace themselves: docs/selftrace.md",
-            false => "is no source in C or C++",
+    if let Some(other) = sources.iter().find(|source| source.language != Language::C) {
+        let reason = match other.language.name {
+            "cpp" => "is a source in C++; C++ engines trace themselves: docs/selftrace.md",
+            "rust" => "is a source in Rust; Rust engines trace themselves: docs/selftrace.md",
+            _ => "is no source in C",
         };
         return Err(Error::input(&other.shown, reason));
     }
@@ -235,18 +233,6 @@ fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
         values.insert(own.name, own.mg);
     }
     Ok(values)
-}
-
-fn is_cpp(source: &Loaded) -> bool {
-    if source.language != Language::C {
-        return true;
-    }
-    let header = source.path.extension().is_some_and(|ending| ending == "h");
-    let words = ["constexpr", "namespace", "class", "template", "constinit", "static_cast"];
-    header
-        && crate::lexer::lex(&source.text, source.language).iter().any(|token| {
-            token.kind == crate::lexer::Kind::Word && words.contains(&&source.text[token.start..token.end])
-        })
 }
 
 fn check_literal(own: &MarkedNumber) -> std::result::Result<(), String> {
