@@ -8,7 +8,7 @@ use shakmaty::{Board, Color};
 use super::feature::{Feature, FeatureRow};
 use super::imported::{ImportedParameter, MAX_FEATURES, Phases, check_name};
 use super::program::Program;
-use super::{FeatureKind, Imported, places};
+use super::{FeatureKind, Imported, full, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result};
 
@@ -39,8 +39,8 @@ impl FeatureSet {
     /// Creates the feature set of `kind` under a phase convention. Without features for
     /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
-        let (features, program) = (kind.spec().features(), kind.spec().program());
-        Self { kind, phase, features, imported: None, program }
+        let program = (kind == FeatureKind::Full).then(full::program);
+        Self { kind, phase, features: kind.features(), imported: None, program }
     }
 
     /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names of
@@ -62,7 +62,7 @@ impl FeatureSet {
     /// True if every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
-        self.kind.spec().unit_rows()
+        !matches!(self.kind, FeatureKind::Material | FeatureKind::Imported)
     }
 
     /// Checks a feature set read from a file against the one this version computes.
@@ -85,7 +85,7 @@ impl FeatureSet {
     }
 
     pub fn definition(&self, group: &str) -> Option<&'static str> {
-        self.kind.spec().definition(group)
+        self.kind.definition(group)
     }
 
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
@@ -129,7 +129,7 @@ impl FeatureSet {
         row.minus.clear();
         row.coefficients.clear();
         row.phase = self.phase.units(board);
-        self.kind.spec().compute(board, turn, row);
+        self.kind.compute(board, turn, row);
     }
 
     pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {

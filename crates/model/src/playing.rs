@@ -68,14 +68,14 @@ impl TableEvaluation {
         let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
-                let Some(feature) = set.kind.spec().on_square(role, square) else { continue };
+                let Some(feature) = set.kind.on_square(role, square) else { continue };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = SquareValue { mg, eg };
                 entries[Color::Black as usize][role][square ^ 56] = SquareValue { mg: -mg, eg: -eg };
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
-        let terms = set.kind.spec().terms((0..count).map(tapered).collect());
+        let terms = set.kind.terms((0..count).map(tapered).collect());
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
         Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })

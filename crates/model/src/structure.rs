@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use crate::feature::Arrangement;
 use crate::feature_set::FeatureSet;
+use crate::full;
 use crate::imported::Phases;
+use crate::kinds::FeatureKind;
 use crate::places;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +65,7 @@ impl FeatureSet {
             None => groups
                 .into_iter()
                 .map(|(name, ids)| {
-                    let layout = self.kind.spec().arrangement(name, &ids);
+                    let layout = self.kind.arrangement(name, &ids);
                     (name.to_string(), ids, layout)
                 })
                 .collect(),
@@ -102,10 +104,13 @@ impl FeatureSet {
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
         // Pawns never stand on the first and last rank, so values derived from neighbors would be meaningless.
-        let pawns = name == "pawn" && self.kind.spec().has_boards();
+        let pawns = name == "pawn" && self.kind.has_boards();
         let possible = |id: u32| !(pawns && matches!(id % 64, 0..8 | 56..64));
         let tuned = |&id: &u32| match of(id) {
-            None => (id, self.kind.spec().used(id as usize).map(|used| used && possible(id))),
+            None if self.kind == FeatureKind::Full => {
+                (id, full::used(id as usize).map(|used| used && possible(id)))
+            }
+            None => (id, [possible(id); 2]),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();

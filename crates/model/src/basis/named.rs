@@ -52,12 +52,12 @@ impl NamedBasis {
         }
         let fits = match self {
             Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => set.kind.spec().has_boards(),
+            Self::Values { mirrored: true, .. } => set.kind.has_boards(),
             Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
             Self::Schema => true,
         };
         if !fits {
-            let has = if set.kind.spec().has_boards() { "more than those" } else { "none" };
+            let has = if set.kind.has_boards() { "more than those" } else { "none" };
             return Err(Error::Usage(format!(
                 "basis '{self}' is one of squares, and feature set '{}' has {has}",
                 set.name()
