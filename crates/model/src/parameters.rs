@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureKind, FeatureSet};
+use super::{Feature, FeatureKind, FeatureSet};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::run_folder::PARAMETERS;
@@ -52,6 +52,19 @@ pub struct ParameterRecord {
     /// Spread over bootstrap resamples of the games, if requested; `null` for values without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BothPhases<Interval>>,
+}
+
+impl ParameterRecord {
+    /// The values θ of features (mg of every feature, then eg of every feature), of which nothing else is known.
+    pub fn all(features: &[Feature], theta: &[f64]) -> Vec<Self> {
+        assert_eq!(theta.len(), 2 * features.len());
+        let record = |(feature, (&mg, &eg)): (&Feature, (&f64, &f64))| {
+            let Feature { name, group } = feature.clone();
+            Self { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
+        };
+        let (mg, eg) = theta.split_at(features.len());
+        features.iter().zip(mg.iter().zip(eg)).map(record).collect()
+    }
 }
 
 /// A property of each of a feature's two parameters, if available.
@@ -189,33 +202,11 @@ impl ParameterFile {
 
     /// Names the values of θ (mg of every feature, then eg of every feature).
     pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
-        let count = set.features.len();
-        assert_eq!(theta.len(), 2 * count);
-        let parameters = set
-            .features
-            .iter()
-            .enumerate()
-            .map(|(id, feature)| ParameterRecord {
-                name: feature.name.clone(),
-                group: feature.group.clone(),
-                mg: theta[id],
-                eg: theta[count + id],
-                occurrences: occurrences.map(|all| all[id]),
-                errors: None,
-                bootstrap: None,
-            })
-            .collect();
-        Self {
-            format: FORMAT.to_string(),
-            version: VERSION,
-            feature_set: set.name().to_string(),
-            phase: set.phase.clone(),
-            k,
-            uncertainty: None,
-            parameters,
-            program: set.program.clone(),
-            provenance: Provenance::default(),
+        let mut parameters = ParameterRecord::all(&set.features, theta);
+        for (id, record) in parameters.iter_mut().enumerate() {
+            record.occurrences = occurrences.map(|all| all[id]);
         }
+        Self { program: set.program.clone(), ..Self::of(set.name(), set.phase.clone(), k, parameters) }
     }
 
     /// Creates a file of values with arbitrary names, without provenance.
@@ -291,6 +282,10 @@ impl ParameterFile {
                 path,
                 format!("version {} is not supported (this is {VERSION})", file.version),
             ));
+        }
+        let mut known = FeatureKind::computed().chain([FeatureKind::Imported]);
+        if !known.any(|kind| kind.name() == file.feature_set) {
+            return Err(Error::input(path, format!("feature set '{}' is not known", file.feature_set)));
         }
         for record in &file.parameters {
             if !record.mg.is_finite() || !record.eg.is_finite() {
@@ -397,11 +392,8 @@ mod tests {
             file.theta(&set, Path::new("p.json")).unwrap_err().to_string(),
             "p.json: its values belong to feature set 'king-pst', the dataset to 'pst'"
         );
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("p.json");
-        std::fs::write(&path, file.to_json()).unwrap();
-        let error = crate::named_parameters(path.to_str().unwrap()).unwrap_err().to_string();
-        assert!(error.ends_with("p.json: feature set 'king-pst' is not known"), "{error}");
+        let error = ParameterFile::parse(&file.to_json(), Path::new("p.json")).unwrap_err().to_string();
+        assert_eq!(error, "p.json: feature set 'king-pst' is not known");
         let stored = serde_json::to_string(&set).unwrap().replace(r#""kind":"pst""#, r#""kind":"king-pst""#);
         let error = serde_json::from_str::<FeatureSet>(&stored).unwrap_err().to_string();
         assert!(error.starts_with("unknown variant `king-pst`"), "{error}");

@@ -150,13 +150,8 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
         Prior::File(path) => {
             let file = ParameterFile::read(path)?;
             file.phase.validate()?;
-            file.computed_set().ok_or_else(|| match file.feature_set.as_str() {
-                "imported" => Error::input(
-                    path,
-                    "its features are those of another engine, which alone can play with it",
-                ),
-                other => Error::input(path, format!("feature set '{other}' is not known")),
-            })?
+            let reason = "its features are those of another engine, which alone can play with it";
+            file.computed_set().ok_or_else(|| Error::input(path, reason))?
         }
         Prior::Schema => {
             return Err(Error::Usage(

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use crate::feature::Arrangement;
 use crate::feature_set::FeatureSet;
-use crate::full;
 use crate::imported::Phases;
-use crate::kinds::FeatureKind;
 use crate::places;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -107,10 +105,10 @@ impl FeatureSet {
         let pawns = name == "pawn" && self.kind.has_boards();
         let possible = |id: u32| !(pawns && matches!(id % 64, 0..8 | 56..64));
         let tuned = |&id: &u32| match of(id) {
-            None if self.kind == FeatureKind::Full => {
-                (id, full::used(id as usize).map(|used| used && possible(id)))
+            None => {
+                let read = self.program.as_ref().and_then(|program| program.reads(id as u16));
+                (id, read.unwrap_or([true; 2]).map(|read| read && possible(id)))
             }
-            None => (id, [possible(id); 2]),
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();
