@@ -12,7 +12,7 @@ use crate::languages::Language;
 use crate::plan::PatchPlan;
 use crate::sources::{Change, Loaded};
 use crate::tables::sources::{MarkedNumber, Replacement, apply, edits_of, numbers};
-use declarations::{Piece, expose};
+use declarations::expose;
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
@@ -83,16 +83,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             "has no marker; write '// gputexel: NAME' above an array",
         ));
     }
-    let pieces: Vec<Piece<'_>> = sources
-        .iter()
-        .zip(&all)
-        .map(|(source, numbers)| Piece {
-            text: &source.text,
-            numbers,
-            up: loader::path_up(&folder, &source.path),
-        })
-        .collect();
-    let texts = expose(&pieces).map_err(|(file, at, reason)| sources[file].error(at, reason))?;
+    let texts = expose(&sources, &all, &folder)?;
     let mut plan =
         ExposePlan { parameters: parameters.len(), folder: folder.clone(), ..ExposePlan::default() };
     for ((source, after), numbers) in sources.iter().zip(&texts).zip(&all) {

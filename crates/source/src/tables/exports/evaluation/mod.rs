@@ -50,12 +50,10 @@ const MAIN: Part = part!("main");
 
 const WIDTH: usize = 113;
 
-const LANGUAGES: [Language; 3] = [Language::C, Language::CPP, Language::RUST];
-
 /// Writes the evaluation of a parameter file, or of the one in a run's folder, in C, C++ or Rust.
 pub fn export_evaluation(source: &Path, format: Format) -> Result<Exported> {
     let name = format.name();
-    let language = LANGUAGES.into_iter().find(|language| language.name == name);
+    let language = Language::RUN.into_iter().find(|language| language.name == name);
     let language = language
         .ok_or_else(|| Error::Usage(format!("evaluations are written in c, cpp and rust, not {name}")))?;
     write(language, &located(source)?, source)
