@@ -4,7 +4,7 @@
 //     gputexel export runs/first --evaluation -o evaluation.c
 //     cc -O2 -march=native -o engine engine.c -lm
 //
-// What it asks of the evaluation is at most this: `read_fen`, `evaluate_with`, and three functions that keep the sums
+// What it asks of the evaluation is `read_fen`, `evaluate_with`, and three functions that keep the sums
 // of the pieces on their squares. Chess960 is not supported.
 
 #ifndef _WIN32
