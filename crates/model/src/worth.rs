@@ -5,30 +5,8 @@ use std::collections::BTreeMap;
 use super::ROLE_NAMES;
 
 /// Words of names that say nothing but that a value is that of a piece.
-const PLAIN: [&str; 22] = [
-    "value",
-    "values",
-    "val",
-    "material",
-    "mat",
-    "piece",
-    "pieces",
-    "table",
-    "tables",
-    "tab",
-    "square",
-    "squares",
-    "sq",
-    "pst",
-    "psq",
-    "psqt",
-    "pcsq",
-    "eval",
-    "evaluation",
-    "parameters",
-    "base",
-    "score",
-];
+const PLAIN: &str = "value values val material mat piece pieces table tables tab square squares sq pst psq psqt pcsq \
+                     eval evaluation parameters base score";
 const PHASES: [&[&str]; 2] = [&["mg", "middlegame", "midgame", "opening", "op"], &["eg", "endgame", "end"]];
 
 /// Piece, phase and kind of a value, as far as its name has them.
@@ -55,7 +33,7 @@ impl Words {
                 out.phase = Some(phase);
             } else if is_entry(&word) {
                 out.is_entry = true;
-            } else if !PLAIN.contains(&word.as_str()) {
+            } else if !PLAIN.split(' ').any(|plain| plain == word) {
                 return None;
             }
         }
