@@ -153,23 +153,17 @@ fn wrapped(sentence: &str) -> String {
 
 fn constants(set: &FeatureSet, rust: bool) -> String {
     let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
-    let units = [pawn, knight, bishop, rook, queen, 0].map(|units| units.to_string());
-    let units = list(&units, rust);
+    let units = [pawn, knight, bishop, rook, queen, 0].map(|units| units.to_string()).join(", ");
     match rust {
         false => format!(
             "\n// Units of the phase by kind of piece; a game begins with PHASE_MAX or more.\n\
-             static const int phase_units[6] = {units};\nstatic const int PHASE_MAX = {max};\n"
+             static const int phase_units[6] = {{ {units} }};\nstatic const int PHASE_MAX = {max};\n"
         ),
         true => format!(
             "\n/// Units of the phase by kind of piece; a game begins with PHASE_MAX or more.\n\
-             const PHASE_UNITS: [i64; 6] = {units};\nconst PHASE_MAX: i64 = {max};\n"
+             const PHASE_UNITS: [i64; 6] = [{units}];\nconst PHASE_MAX: i64 = {max};\n"
         ),
     }
-}
-
-fn list(items: &[String], rust: bool) -> String {
-    let items = items.join(", ");
-    if rust { format!("[{items}]") } else { format!("{{ {items} }}") }
 }
 
 /// Turns the text in C to a header of C++.
