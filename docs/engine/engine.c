@@ -4,7 +4,7 @@
 //     gputexel export runs/first --evaluation -o evaluation.c
 //     cc -O2 -march=native -o engine engine.c -lm
 //
-// What it asks of the evaluation is at most this: `read_fen`, `evaluate_with`, and three functions that keep the sums
+// What it asks of the evaluation is `read_fen`, `evaluate_with`, and three functions that keep the sums
 // of the pieces on their squares. Chess960 is not supported.
 
 #ifndef _WIN32
@@ -18,13 +18,6 @@
 #include <time.h>
 
 #include "evaluation.c"
-
-#ifndef EVALUATION_SUMS // tables by the square of the king have none
-typedef int Sums;
-#define add_piece(sums, color, kind, square) ((void)(sums))
-#define remove_piece(sums, color, kind, square) ((void)(sums))
-#define evaluate_with(position, sums) evaluate(position)
-#endif
 
 enum { MAX_PLY = 100, MAX_MOVES = 256, MAX_GAME = 2048, MATE = 32000, INFINITE = 32001, NO_SQUARE = 64, EMPTY = 12 };
 

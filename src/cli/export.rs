@@ -40,7 +40,7 @@ pub struct ExportArgs {
     /// Replace an existing file
     #[arg(long, requires = "output")]
     force: bool,
-    /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, king-pst, classical or full
+    /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, classical or full
     #[arg(long, conflicts_with_all = ["orientation", "split_material", "decimals", "untapered", "style"])]
     evaluation: bool,
     /// First square of tables: a1, h1, a8 or h8 [default: a1; for imported datasets, as in the schema]

@@ -8,11 +8,10 @@ use gputexel::chess::selection::Selection;
 use gputexel::conversion::{ConversionSettings, convert};
 use gputexel::extraction::{ExtractSettings, Report, extract};
 use gputexel::formats::Format;
-use gputexel::model::FeatureKind;
+use gputexel::model::{FeatureKind, FeatureSet};
 
 use super::context::Context;
 use super::convert::describe as describe_conversion;
-use super::king_flags::KingArgs;
 use super::output::print_result;
 use super::reading::{ReadingArgs, describe_source, speed};
 use super::reading_progress::with_progress;
@@ -39,7 +38,7 @@ pub struct ExtractArgs {
     /// Write the positions instead of a dataset: lines 'GAME RESULT FEN [centipawns]', results and scores from
     /// White's point of view, or a format of `gputexel convert` by its extension (.epd, .txt, .binpack ...)
     #[arg(long, value_name = "FILE", value_parser = super::target::file(), conflicts_with_all = [
-        "output", "model", "king_buckets", "king_pieces", "phase",
+        "output", "model", "phase",
     ])]
     positions: Option<PathBuf>,
     /// Replace the output if it exists
@@ -53,8 +52,6 @@ pub struct ExtractArgs {
         help = format!("Features: {}", FeatureKind::explained())
     )]
     model: String,
-    #[command(flatten)]
-    kings: KingArgs,
     /// Phase units of knight, bishop, rook and queen, and their maximum
     #[arg(long, value_name = "N,B,R,Q/MAX", default_value = "1,1,2,4/24", help_heading = "Features")]
     phase: String,
@@ -110,7 +107,7 @@ impl ExtractArgs {
 
     fn settings(&self) -> gputexel::Result<ExtractSettings> {
         let phase = PhaseSettings::parse(&self.phase)?;
-        let mut settings = ExtractSettings::new(self.kings.feature_set(&self.model, phase)?);
+        let mut settings = ExtractSettings::new(FeatureSet::new(FeatureKind::parse(&self.model)?, phase));
         self.reading.apply(&mut settings, Selection::default())?;
         settings.force = self.force;
         Ok(settings)

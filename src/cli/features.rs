@@ -3,11 +3,10 @@
 use std::fmt::Write as _;
 
 use gputexel::chess::PhaseSettings;
-use gputexel::model::{FeatureGroup, FeatureKind};
+use gputexel::model::{FeatureGroup, FeatureKind, FeatureSet};
 use serde_json::json;
 
 use super::context::Context;
-use super::king_flags::KingArgs;
 use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
@@ -23,8 +22,6 @@ gputexel features classical --group knight_mobility --names")]
 pub struct FeaturesArgs {
     #[arg(value_name = "MODEL", default_value = "classical", help = format!("Feature set: {}", FeatureKind::names()))]
     model: String,
-    #[command(flatten)]
-    kings: KingArgs,
     /// List only the features of this group, by name
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
@@ -35,7 +32,7 @@ pub struct FeaturesArgs {
 
 impl Subcommand for FeaturesArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        let set = self.kings.feature_set(&self.model, PhaseSettings::default())?;
+        let set = FeatureSet::new(FeatureKind::parse(&self.model)?, PhaseSettings::default());
         let chosen = self.group.as_deref();
         let mut groups: Vec<(FeatureGroup<'_>, String)> =
             set.groups().into_iter().zip(set.arrangements()).collect();

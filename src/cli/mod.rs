@@ -23,7 +23,6 @@ mod hints;
 mod import;
 mod improve;
 mod info;
-mod king_flags;
 mod learn;
 mod lines;
 mod matches;

@@ -230,11 +230,6 @@ impl Dataset {
         &self.weights
     }
 
-    /// Returns true if scores have a constant part, which is not tuned.
-    pub fn has_offsets(&self) -> bool {
-        !self.offsets.is_empty()
-    }
-
     /// Returns the search scores, centipawns, White's view, NaN where unknown; empty when there are none.
     pub fn search_scores(&self) -> &[f32] {
         &self.scores

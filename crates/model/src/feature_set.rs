@@ -8,7 +8,7 @@ use shakmaty::{Board, Color};
 use super::feature::{Feature, FeatureRow};
 use super::imported::{ImportedParameter, MAX_FEATURES, Phases, check_name};
 use super::program::Program;
-use super::{FeatureKind, Imported, KingBuckets, places};
+use super::{FeatureKind, Imported, full, places};
 use gputexel_chess::PhaseSettings;
 use gputexel_io::{Error, Result};
 
@@ -22,8 +22,6 @@ pub struct FeatureSet {
     /// Declarations about the parameters of [`FeatureKind::Imported`]; none for other kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub king_buckets: Option<KingBuckets>,
     /// Program on sums of parameters, if the score is not just their sum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
@@ -39,29 +37,10 @@ pub struct FeatureGroup<'a> {
 
 impl FeatureSet {
     /// Creates the feature set of `kind` under a phase convention. Without features for
-    /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported), and for
-    /// [`FeatureKind::KingPst`], which needs [`with_king_buckets`](Self::with_king_buckets).
+    /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported).
     pub fn new(kind: FeatureKind, phase: PhaseSettings) -> Self {
-        Self::with(kind, phase, None)
-    }
-
-    fn with(kind: FeatureKind, phase: PhaseSettings, king_buckets: Option<KingBuckets>) -> Self {
-        let (features, program) = (kind.spec().features(king_buckets.as_ref()), kind.spec().program());
-        Self { kind, phase, features, imported: None, king_buckets, program }
-    }
-
-    /// Creates piece-square tables by the squares of kings, under a phase convention.
-    pub fn with_king_buckets(buckets: KingBuckets, phase: PhaseSettings) -> Self {
-        Self::with(FeatureKind::KingPst, phase, Some(buckets))
-    }
-
-    /// The computed feature set with the name `name` under a phase convention; `None` for others. Buckets of
-    /// kings are for `king-pst` alone, which is `None` without them.
-    pub fn computed(name: &str, king_buckets: Option<&KingBuckets>, phase: PhaseSettings) -> Option<Self> {
-        if name == FeatureKind::KingPst.name() {
-            return king_buckets.map(|buckets| Self::with_king_buckets(buckets.clone(), phase));
-        }
-        FeatureKind::parse(name).ok().map(|kind| Self::new(kind, phase))
+        let program = (kind == FeatureKind::Full).then(full::program);
+        Self { kind, phase, features: kind.features(), imported: None, program }
     }
 
     /// The name of a parameter by its index in θ (mg of every feature, then eg of every feature): the names of
@@ -83,7 +62,7 @@ impl FeatureSet {
     /// True if every entry has coefficient ±1, so that rows store ids only; an id may occur several times.
     #[inline]
     pub fn unit_rows(&self) -> bool {
-        self.kind.spec().unit_rows()
+        !matches!(self.kind, FeatureKind::Material | FeatureKind::Imported)
     }
 
     /// Checks a feature set read from a file against the one this version computes.
@@ -92,21 +71,7 @@ impl FeatureSet {
         if self.kind == FeatureKind::Imported {
             return self.validate_imported();
         }
-        let own = match (self.kind, &self.king_buckets) {
-            (FeatureKind::KingPst, Some(buckets)) => {
-                buckets.validate()?;
-                Self::with_king_buckets(buckets.clone(), self.phase.clone())
-            }
-            (FeatureKind::KingPst, None) => {
-                return Err(Error::Usage(format!("feature set '{}' has no king buckets", self.name())));
-            }
-            _ => Self::new(self.kind, self.phase.clone()),
-        };
-        if self.king_buckets != own.king_buckets
-            || self.imported.is_some()
-            || self.features != own.features
-            || self.program != own.program
-        {
+        if *self != Self::new(self.kind, self.phase.clone()) {
             return Err(Error::Usage(format!(
                 "feature set '{}' lists other features than this version knows",
                 self.name()
@@ -120,7 +85,7 @@ impl FeatureSet {
     }
 
     pub fn definition(&self, group: &str) -> Option<&'static str> {
-        self.kind.spec().definition(group)
+        self.kind.definition(group)
     }
 
     pub fn groups(&self) -> Vec<FeatureGroup<'_>> {
@@ -164,7 +129,7 @@ impl FeatureSet {
         row.minus.clear();
         row.coefficients.clear();
         row.phase = self.phase.units(board);
-        self.kind.spec().compute(self.king_buckets.as_ref(), board, turn, row);
+        self.kind.compute(board, turn, row);
     }
 
     pub fn try_imported(features: Vec<Feature>, phase: PhaseSettings, imported: Imported) -> Result<Self> {
@@ -178,8 +143,7 @@ impl FeatureSet {
         program: Option<Program>,
     ) -> Result<Self> {
         let imported = Some(imported);
-        let set =
-            Self { kind: FeatureKind::Imported, phase, features, imported, king_buckets: None, program };
+        let set = Self { kind: FeatureKind::Imported, phase, features, imported, program };
         set.validate().map(|()| set)
     }
 
@@ -191,9 +155,6 @@ impl FeatureSet {
 
     pub(super) fn validate_imported(&self) -> Result<()> {
         let usage = |text: String| Err(Error::Usage(text));
-        if self.king_buckets.is_some() {
-            return usage("an imported feature set has no king buckets".to_string());
-        }
         let Some(imported) = &self.imported else {
             return usage("an imported feature set without parameters".to_string());
         };

@@ -10,7 +10,6 @@ pub mod full;
 mod groups;
 mod imported;
 mod kinds;
-mod king_buckets;
 mod parameterization;
 mod parameters;
 mod penalty;
@@ -35,7 +34,6 @@ pub use feature_set::{FeatureGroup, FeatureSet};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use kinds::FeatureKind;
-pub use king_buckets::{KingBuckets, KingPieces};
 pub use parameterization::{Coordinate, Parameterization};
 pub use parameters::{
     BothPhases, CorrelationRecord, Interval, ParameterFile, ParameterRecord, Provenance, RoundingRecord,

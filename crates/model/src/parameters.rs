@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FeatureSet, KingBuckets};
+use super::{Feature, FeatureKind, FeatureSet};
 use crate::program::Program;
 use gputexel_chess::PhaseSettings;
 use gputexel_io::run_folder::PARAMETERS;
@@ -52,6 +52,19 @@ pub struct ParameterRecord {
     /// Spread over bootstrap resamples of the games, if requested; `null` for values without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap: Option<BothPhases<Interval>>,
+}
+
+impl ParameterRecord {
+    /// The values θ of features (mg of every feature, then eg of every feature), of which nothing else is known.
+    pub fn all(features: &[Feature], theta: &[f64]) -> Vec<Self> {
+        assert_eq!(theta.len(), 2 * features.len());
+        let record = |(feature, (&mg, &eg)): (&Feature, (&f64, &f64))| {
+            let Feature { name, group } = feature.clone();
+            Self { name, group, mg, eg, occurrences: None, errors: None, bootstrap: None }
+        };
+        let (mg, eg) = theta.split_at(features.len());
+        features.iter().zip(mg.iter().zip(eg)).map(record).collect()
+    }
 }
 
 /// A property of each of a feature's two parameters, if available.
@@ -162,8 +175,6 @@ pub struct ParameterFile {
     format: String,
     version: u32,
     pub feature_set: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub king_buckets: Option<KingBuckets>,
     pub phase: PhaseSettings,
     /// Scale constant K, base-10 form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,34 +202,11 @@ impl ParameterFile {
 
     /// Names the values of θ (mg of every feature, then eg of every feature).
     pub fn new(set: &FeatureSet, theta: &[f64], occurrences: Option<&[u64]>, k: Option<f64>) -> Self {
-        let count = set.features.len();
-        assert_eq!(theta.len(), 2 * count);
-        let parameters = set
-            .features
-            .iter()
-            .enumerate()
-            .map(|(id, feature)| ParameterRecord {
-                name: feature.name.clone(),
-                group: feature.group.clone(),
-                mg: theta[id],
-                eg: theta[count + id],
-                occurrences: occurrences.map(|all| all[id]),
-                errors: None,
-                bootstrap: None,
-            })
-            .collect();
-        Self {
-            format: FORMAT.to_string(),
-            version: VERSION,
-            feature_set: set.name().to_string(),
-            king_buckets: set.king_buckets.clone(),
-            phase: set.phase.clone(),
-            k,
-            uncertainty: None,
-            parameters,
-            program: set.program.clone(),
-            provenance: Provenance::default(),
+        let mut parameters = ParameterRecord::all(&set.features, theta);
+        for (id, record) in parameters.iter_mut().enumerate() {
+            record.occurrences = occurrences.map(|all| all[id]);
         }
+        Self { program: set.program.clone(), ..Self::of(set.name(), set.phase.clone(), k, parameters) }
     }
 
     /// Creates a file of values with arbitrary names, without provenance.
@@ -232,7 +220,6 @@ impl ParameterFile {
             format: FORMAT.to_string(),
             version: VERSION,
             feature_set: feature_set.to_string(),
-            king_buckets: None,
             phase,
             k,
             uncertainty: None,
@@ -243,8 +230,8 @@ impl ParameterFile {
     }
 
     pub fn computed_set(&self) -> Option<FeatureSet> {
-        let buckets = self.king_buckets.as_ref().filter(|buckets| buckets.validate().is_ok());
-        FeatureSet::computed(&self.feature_set, buckets, self.phase.clone())
+        let kind = FeatureKind::parse(&self.feature_set).ok()?;
+        Some(FeatureSet::new(kind, self.phase.clone()))
     }
 
     /// The file that a path refers to: itself, or the result in a run's folder.
@@ -296,6 +283,10 @@ impl ParameterFile {
                 format!("version {} is not supported (this is {VERSION})", file.version),
             ));
         }
+        let mut known = FeatureKind::computed().chain([FeatureKind::Imported]);
+        if !known.any(|kind| kind.name() == file.feature_set) {
+            return Err(Error::input(path, format!("feature set '{}' is not known", file.feature_set)));
+        }
         for record in &file.parameters {
             if !record.mg.is_finite() || !record.eg.is_finite() {
                 return Err(Error::input(
@@ -342,12 +333,6 @@ impl ParameterFile {
                 ),
             ));
         }
-        if self.king_buckets.is_some() && self.king_buckets != set.king_buckets {
-            return Err(Error::input(
-                path,
-                "its tables are for other king buckets than those of the dataset",
-            ));
-        }
         let ids: std::collections::HashMap<&str, usize> =
             set.features.iter().enumerate().map(|(id, feature)| (feature.name.as_str(), id)).collect();
         let mut theta = vec![f64::NAN; 2 * count];
@@ -374,7 +359,6 @@ impl ParameterFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::FeatureKind;
 
     fn pst() -> FeatureSet {
         FeatureSet::new(FeatureKind::Pst, PhaseSettings::default())
@@ -395,6 +379,24 @@ mod tests {
         let read = ParameterFile::read(&path).unwrap();
         assert_eq!(read, file);
         assert_eq!(read.theta(&set, &path).unwrap(), theta);
+    }
+
+    #[test]
+    fn feature_sets_of_older_versions_are_refused() {
+        let set = pst();
+        let file = ParameterFile {
+            feature_set: "king-pst".into(),
+            ..ParameterFile::new(&set, &[0.0; 768], None, None)
+        };
+        assert_eq!(
+            file.theta(&set, Path::new("p.json")).unwrap_err().to_string(),
+            "p.json: its values belong to feature set 'king-pst', the dataset to 'pst'"
+        );
+        let error = ParameterFile::parse(&file.to_json(), Path::new("p.json")).unwrap_err().to_string();
+        assert_eq!(error, "p.json: feature set 'king-pst' is not known");
+        let stored = serde_json::to_string(&set).unwrap().replace(r#""kind":"pst""#, r#""kind":"king-pst""#);
+        let error = serde_json::from_str::<FeatureSet>(&stored).unwrap_err().to_string();
+        assert!(error.starts_with("unknown variant `king-pst`"), "{error}");
     }
 
     #[test]

@@ -3,12 +3,12 @@
 
 use std::str::FromStr as _;
 
-use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Chess, Color, Move, Position, Role, Square};
 
 use super::classical::{PawnCache, Tapered};
 use super::kinds::Terms;
 use super::program::Taper;
-use super::{FeatureKind, FeatureSet, KingBuckets, ParameterFile, Prior};
+use super::{FeatureKind, FeatureSet, ParameterFile, Prior};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::{Evaluation, MAX_EVALUATION_CP};
 use gputexel_io::{Advice, Error, Result};
@@ -32,7 +32,7 @@ struct SquareValue {
 }
 
 /// An evaluation with a middlegame and an endgame value, interpolated by phase: piece-square tables (the
-/// models `pst`, `king-pst` and `material`), the terms of `classical`, and the sums of `full`.
+/// models `pst` and `material`), the terms of `classical`, and the sums of `full`.
 #[derive(Clone, Debug)]
 pub struct TableEvaluation {
     /// By color, role and square; Black's values are negative.
@@ -68,14 +68,14 @@ impl TableEvaluation {
         let mut entries = Box::new([[[SquareValue::default(); 64]; 6]; 2]);
         for role in 0..6 {
             for square in 0..64 {
-                let Some(feature) = set.kind.spec().on_square(role, square) else { continue };
+                let Some(feature) = set.kind.on_square(role, square) else { continue };
                 let (mg, eg) = (fixed(theta[feature]), fixed(theta[count + feature]));
                 entries[Color::White as usize][role][square] = SquareValue { mg, eg };
                 entries[Color::Black as usize][role][square ^ 56] = SquareValue { mg: -mg, eg: -eg };
             }
         }
         let tapered = |id: usize| Tapered::new(fixed(theta[id]), fixed(theta[count + id]));
-        let terms = set.kind.spec().terms(set.king_buckets.as_ref(), (0..count).map(tapered).collect());
+        let terms = set.kind.terms((0..count).map(tapered).collect());
         let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
         let phase = [pawn, knight, bishop, rook, queen, 0].map(i32::from);
         Ok(Self { entries, terms, phase, max_phase: i32::from(max), scale: 1.0 / (f64::from(max) * UNITS) })
@@ -106,7 +106,6 @@ impl TableEvaluation {
         let terms = match &self.terms {
             Terms::None => Tapered::default(),
             Terms::Classical(terms) => terms.total(board, turn, cache, |_| {}),
-            Terms::Kings(buckets, values) => king_total(buckets, values, board),
             Terms::Full(terms, further) => {
                 let mut sums = None;
                 let linear = terms.total(board, turn, cache, |sides| sums = Some(further.sums(sides, turn)));
@@ -143,17 +142,6 @@ impl TableEvaluation {
     }
 }
 
-fn king_total(buckets: &KingBuckets, values: &[Tapered], board: &Board) -> Tapered {
-    let (mut mg, mut eg) = (0, 0);
-    for (side, sign) in [(Color::White, 1), (Color::Black, -1)] {
-        buckets.visit(board, side, |id| {
-            mg += sign * values[id].mg();
-            eg += sign * values[id].eg();
-        });
-    }
-    Tapered::new(mg, eg)
-}
-
 /// The parameters θ that `text` refers to, with their feature set: a parameter file, or piece values as in
 /// [`Prior`] (`material`, `material:100,300,320,500,900`).
 pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
@@ -162,14 +150,8 @@ pub fn named_parameters(text: &str) -> Result<(FeatureSet, Vec<f64>)> {
         Prior::File(path) => {
             let file = ParameterFile::read(path)?;
             file.phase.validate()?;
-            file.computed_set().ok_or_else(|| match file.feature_set.as_str() {
-                "imported" => Error::input(
-                    path,
-                    "its features are those of another engine, which alone can play with it",
-                ),
-                "king-pst" => Error::input(path, "it does not say which king buckets its tables are for"),
-                other => Error::input(path, format!("feature set '{other}' is not known")),
-            })?
+            let reason = "its features are those of another engine, which alone can play with it";
+            file.computed_set().ok_or_else(|| Error::input(path, reason))?
         }
         Prior::Schema => {
             return Err(Error::Usage(
@@ -246,7 +228,6 @@ mod tests {
     use super::*;
     use crate::classical;
     use crate::feature::FeatureRow;
-    use crate::king_buckets::KingPieces;
     use crate::program::CompiledProgram;
     use rand::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -270,10 +251,7 @@ mod tests {
     fn sums_follow_moves_and_scores_are_those_of_the_features() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
         let phase = || PhaseSettings::parse("5,5,11,22").unwrap();
-        let kings = [("4", KingPieces::Own), ("16", KingPieces::All)].map(|(count, pieces)| {
-            FeatureSet::with_king_buckets(KingBuckets::named(count, pieces).unwrap(), phase())
-        });
-        for set in FeatureKind::computed().map(|kind| FeatureSet::new(kind, phase())).chain(kings) {
+        for set in FeatureKind::computed().map(|kind| FeatureSet::new(kind, phase())) {
             let count = set.features.len();
             // Squared values are about their usual size, and those of a program are whole units: squares and
             // products would magnify the errors of fixed point.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use shakmaty::Square;
 
-use super::{Feature, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, pesto};
+use super::{Feature, FeatureKind, FeatureSet, ParameterFile, Provenance, ROLE_NAMES, full, pesto};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -103,10 +103,11 @@ impl Prior {
             })?,
             Self::File(path) => {
                 let file = ParameterFile::read(path)?;
-                let Some(base) = set.kind.spec().base().filter(|base| file.feature_set == base.name()) else {
+                // The features of `classical` come first in `full`.
+                let base = FeatureSet::new(FeatureKind::Classical, set.phase.clone());
+                if set.kind != FeatureKind::Full || file.feature_set != base.name() {
                     return file.theta(set, path);
-                };
-                let base = FeatureSet::new(base, set.phase.clone());
+                }
                 let values = file.theta(&base, path)?;
                 let (mg, eg) = values.split_at(base.features.len());
                 let mut theta = vec![0.0; 2 * count];
@@ -132,7 +133,9 @@ impl Prior {
                 [half(0), half(1)].concat()
             }
         };
-        set.kind.spec().fill_start(&mut theta);
+        if set.kind == FeatureKind::Full {
+            full::fill_start(&mut theta);
+        }
         Ok(theta)
     }
 }
@@ -140,9 +143,6 @@ impl Prior {
 /// A value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those
 /// that count pieces.
 fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
-    if let Some(buckets) = &set.king_buckets {
-        return (0..set.features.len()).map(|id| buckets.worth(id, &on)).collect();
-    }
     let role = |name: &str| ROLE_NAMES.iter().position(|role| *role == name);
     let value = |feature: &Feature| match (role(&feature.group), role(&feature.name)) {
         (Some(role), _) => {
@@ -179,7 +179,6 @@ impl Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kinds::FeatureKind;
     use gputexel_chess::PhaseSettings;
 
     #[test]

@@ -19,7 +19,7 @@ impl RowBoards {
     /// Creates a reader for the rows of a feature set; `None` if they do not have every piece on its square.
     pub fn new(set: &FeatureSet) -> Option<Self> {
         let tempo = || set.features.iter().position(|feature| feature.name == TEMPO).map(|id| id as u16);
-        set.kind.spec().has_boards().then(|| Self { tempo: tempo() })
+        set.kind.has_boards().then(|| Self { tempo: tempo() })
     }
 
     /// The board of a row with White's ids and Black's.

@@ -63,7 +63,7 @@ impl FeatureSet {
             None => groups
                 .into_iter()
                 .map(|(name, ids)| {
-                    let layout = self.kind.spec().arrangement(name, &ids);
+                    let layout = self.kind.arrangement(name, &ids);
                     (name.to_string(), ids, layout)
                 })
                 .collect(),
@@ -101,14 +101,14 @@ impl FeatureSet {
 
     fn part(&self, name: String, ids: &[u32], layout: Arrangement) -> Part {
         let of = |id: u32| self.imported.as_ref().map(|imported| &imported.parameters[id as usize]);
-        // Pawns never stand on the first and last rank, nor kings outside of their bucket, so values derived
-        // from neighbors would be meaningless.
-        let possible = |id: u32| match &self.king_buckets {
-            Some(buckets) => buckets.is_possible(id as usize),
-            None => !(name == "pawn" && self.kind.spec().has_boards() && matches!(id % 64, 0..8 | 56..64)),
-        };
+        // Pawns never stand on the first and last rank, so values derived from neighbors would be meaningless.
+        let pawns = name == "pawn" && self.kind.has_boards();
+        let possible = |id: u32| !(pawns && matches!(id % 64, 0..8 | 56..64));
         let tuned = |&id: &u32| match of(id) {
-            None => (id, self.kind.spec().used(id as usize).map(|used| used && possible(id))),
+            None => {
+                let read = self.program.as_ref().and_then(|program| program.reads(id as u16));
+                (id, read.unwrap_or([true; 2]).map(|read| read && possible(id)))
+            }
             Some(parameter) => (id, [parameter.moves(0), parameter.moves(1)]),
         };
         let features = ids.iter().map(tuned).collect();

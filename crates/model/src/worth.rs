@@ -5,30 +5,8 @@ use std::collections::BTreeMap;
 use super::ROLE_NAMES;
 
 /// Words of names that say nothing but that a value is that of a piece.
-const PLAIN: [&str; 22] = [
-    "value",
-    "values",
-    "val",
-    "material",
-    "mat",
-    "piece",
-    "pieces",
-    "table",
-    "tables",
-    "tab",
-    "square",
-    "squares",
-    "sq",
-    "pst",
-    "psq",
-    "psqt",
-    "pcsq",
-    "eval",
-    "evaluation",
-    "parameters",
-    "base",
-    "score",
-];
+const PLAIN: &str = "value values val material mat piece pieces table tables tab square squares sq pst psq psqt pcsq \
+                     eval evaluation parameters base score";
 const PHASES: [&[&str]; 2] = [&["mg", "middlegame", "midgame", "opening", "op"], &["eg", "endgame", "end"]];
 
 /// Piece, phase and kind of a value, as far as its name has them.
@@ -55,7 +33,7 @@ impl Words {
                 out.phase = Some(phase);
             } else if is_entry(&word) {
                 out.is_entry = true;
-            } else if !PLAIN.contains(&word.as_str()) {
+            } else if !PLAIN.split(' ').any(|plain| plain == word) {
                 return None;
             }
         }
@@ -63,10 +41,9 @@ impl Words {
     }
 }
 
-/// A square, a number, or a bucket of kings.
+/// A square or a number.
 fn is_entry(word: &str) -> bool {
-    let number = word.strip_prefix('k').unwrap_or(word);
-    word.parse::<shakmaty::Square>().is_ok() || number.bytes().all(|byte| byte.is_ascii_digit())
+    word.parse::<shakmaty::Square>().is_ok() || word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// `mgPawnTable_e4`: mg, pawn, table, e4.
@@ -108,7 +85,7 @@ impl PieceValues {
             };
             let phase = own.phase.or(all.phase);
             match own.is_entry {
-                true => tables.entry((role, table_of(group), phase)).or_default().push(id),
+                true => tables.entry((role, group, phase)).or_default().push(id),
                 false if own.role.is_some() => out[role].counts.push((id, phases(phase))),
                 false => {}
             }
@@ -146,12 +123,6 @@ fn phases(of: Option<usize>) -> [bool; 2] {
     [0, 1].map(|phase| of.is_none_or(|own| own == phase))
 }
 
-/// The group without the bucket of kings: only one of its tables counts at a time.
-fn table_of(group: &str) -> &str {
-    let bucket = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    group.rsplit_once("_k").filter(|(_, rest)| bucket(rest)).map_or(group, |(stem, _)| stem)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,8 +149,5 @@ mod tests {
             &[85.0, 10.0, 20.0, 330.0, 300.0, -8.0, 1e3, 1e3, 1e3, 1e3],
         );
         assert_eq!((pawn, knight), ([Some(100.0); 2], [Some(322.0), Some(292.0)]));
-        let buckets =
-            [("pawn_k0_a2", "pawn_k0"), ("pawn_k12_a2", "pawn_k12"), ("enemy_pawn_k0_a2", "enemy_pawn_k0")];
-        assert_eq!(worth(&buckets, &[90.0, 110.0, 1e3])[0], [Some(100.0); 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::method::{MethodFlags, MethodLimits, MethodSpec};
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Schedule, Space, l2_text};
 use gputexel_io::{Error, Result};
 
@@ -70,24 +70,6 @@ impl AdamRuns {
         }
         self.runs = self.runs.into_iter().flat_map(|run| std::iter::repeat_n(run, count)).collect();
         Ok(self)
-    }
-}
-
-impl Method for AdamRuns {
-    fn spec(&self) -> &'static MethodSpec {
-        &Self::SPEC
-    }
-
-    fn batches(&self) -> usize {
-        self.batches
-    }
-
-    fn summary(&self) -> Option<String> {
-        Some(format!("adam, {} runs", self.runs.len()))
-    }
-
-    fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(Box::new(Adam::try_new(space, self.runs.clone(), self.schedule, epochs, self.batches as u64)?))
     }
 }
 

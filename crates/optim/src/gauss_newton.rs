@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::damping::{Damping, largest_slope};
 use super::linalg::Cholesky;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::method::{MethodFlags, MethodLimits, MethodSpec};
 use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, box_quadratic, l2_text};
 use gputexel_io::{Advice, Error, Result};
@@ -38,16 +38,6 @@ impl GaussNewtonSettings {
             true => Ok(()),
             false => Err(Error::Usage(format!("damping {}: must be a positive number", self.damping))),
         }
-    }
-}
-
-impl Method for GaussNewtonSettings {
-    fn spec(&self) -> &'static MethodSpec {
-        &Self::SPEC
-    }
-
-    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(Box::new(GaussNewton::try_new(space, *self)?))
     }
 }
 

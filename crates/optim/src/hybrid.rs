@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::damping::largest_slope;
 use super::linalg::{Cholesky, plain_dot as dot};
-use super::method::{Method, MethodLimits, MethodSpec};
+use super::method::{MethodLimits, MethodSpec};
 use super::{
     Best, Evaluations, GaussNewton, GaussNewtonSettings, Optimizer, OptimizerState, Proposal, Space, l2_text,
 };
@@ -47,20 +47,6 @@ impl HybridSettings {
     pub fn for_scores(linear: bool) -> Self {
         let nonlinear = Self::default();
         if linear { Self { matrices: 2, memory: 1, ..nonlinear } } else { nonlinear }
-    }
-}
-
-impl Method for HybridSettings {
-    fn spec(&self) -> &'static MethodSpec {
-        &Self::SPEC
-    }
-
-    fn summary(&self) -> Option<String> {
-        Some("gauss-newton, then L-BFGS".to_string())
-    }
-
-    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(Box::new(Hybrid::try_new(space, *self)?))
     }
 }
 

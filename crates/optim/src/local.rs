@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::conjugate::Conjugate;
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
+use super::method::{MethodFlags, MethodLimits, MethodSpec};
 use super::state::or_infinite;
 use super::{Best, Evaluations, Optimizer, OptimizerState, Proposal, Space, l2_text};
 use gputexel_io::{Error, Result};
@@ -39,16 +39,6 @@ impl LocalSettings {
             }
         }
         settings
-    }
-}
-
-impl Method for LocalSettings {
-    fn spec(&self) -> &'static MethodSpec {
-        &Self::SPEC
-    }
-
-    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(Box::new(Local::try_new(space, self.clone())?))
     }
 }
 

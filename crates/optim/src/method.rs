@@ -1,7 +1,6 @@
 //! Properties common to all methods: names, defaults, flags.
 
-use super::{Optimizer, Schedule, Space};
-use gputexel_io::Result;
+use super::Schedule;
 
 /// Fixed properties of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,23 +46,4 @@ pub struct MethodFlags {
     pub step: Vec<u32>,
     /// True to finish the result of swarms with Gauss–Newton and single steps.
     pub polish: bool,
-}
-
-pub(crate) trait Method {
-    fn spec(&self) -> &'static MethodSpec;
-
-    fn batches(&self) -> usize {
-        1
-    }
-
-    /// Describes the method in a few words, if its name is not enough.
-    fn summary(&self) -> Option<String> {
-        None
-    }
-
-    /// Creates the optimizer in its initial state, for a run of at most `epochs` epochs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`](gputexel_io::Error::Usage) for settings out of range.
-    fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>>;
 }

@@ -1,7 +1,10 @@
 use serde::{Deserialize, Serialize};
 
-use super::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use super::{AdamRuns, GaussNewtonSettings, HybridSettings, LocalSettings, Optimizer, Space, Swarms};
+use super::method::{MethodFlags, MethodLimits, MethodSpec};
+use super::{
+    Adam, AdamRuns, GaussNewton, GaussNewtonSettings, Hybrid, HybridSettings, Local, LocalSettings,
+    Optimizer, ParticleSwarm, Space, Swarms,
+};
 use gputexel_io::{Error, Result, any_of};
 
 /// With more parameters than this, the Gauss–Newton matrix and its factorization take too long.
@@ -55,18 +58,14 @@ impl OptimizerConfig {
         &Swarms::SPEC,
     ];
 
-    fn method(&self) -> &dyn Method {
-        match self {
-            Self::GaussNewton(method) => method,
-            Self::Hybrid(method) => method,
-            Self::Adam(method) => method,
-            Self::Local(method) => method,
-            Self::ParticleSwarm(method) => method,
-        }
-    }
-
     pub fn spec(&self) -> &'static MethodSpec {
-        self.method().spec()
+        match self {
+            Self::GaussNewton(_) => &GaussNewtonSettings::SPEC,
+            Self::Hybrid(_) => &HybridSettings::SPEC,
+            Self::Adam(_) => &AdamRuns::SPEC,
+            Self::Local(_) => &LocalSettings::SPEC,
+            Self::ParticleSwarm(_) => &Swarms::SPEC,
+        }
     }
 
     pub fn named(name: &str, flags: &MethodFlags) -> Result<Self> {
@@ -98,11 +97,18 @@ impl OptimizerConfig {
     }
 
     pub fn summary(&self) -> String {
-        self.method().summary().unwrap_or_else(|| self.spec().name.to_string())
+        match self {
+            Self::Hybrid(_) => "gauss-newton, then L-BFGS".to_string(),
+            Self::Adam(adam) => format!("adam, {} runs", adam.runs.len()),
+            Self::ParticleSwarm(Swarms { settings, .. }) => {
+                format!("{} swarms of {} particles", settings.swarms, settings.particles)
+            }
+            Self::GaussNewton(_) | Self::Local(_) => self.spec().name.to_string(),
+        }
     }
 
     pub fn batches(&self) -> usize {
-        self.method().batches()
+        if let Self::Adam(adam) = self { adam.batches } else { 1 }
     }
 
     /// Returns true if it solves with Gauss–Newton matrices.
@@ -119,7 +125,15 @@ impl OptimizerConfig {
     }
 
     pub fn build(&self, space: &Space, epochs: u64) -> Result<Box<dyn Optimizer>> {
-        self.method().build(space, epochs)
+        Ok(match self {
+            Self::GaussNewton(settings) => Box::new(GaussNewton::try_new(space, *settings)?),
+            Self::Hybrid(settings) => Box::new(Hybrid::try_new(space, *settings)?),
+            Self::Adam(AdamRuns { runs, schedule, batches }) => {
+                Box::new(Adam::try_new(space, runs.clone(), *schedule, epochs, *batches as u64)?)
+            }
+            Self::Local(settings) => Box::new(Local::try_new(space, settings.clone())?),
+            Self::ParticleSwarm(swarms) => Box::new(ParticleSwarm::try_new(space, swarms.settings)?),
+        })
     }
 
     pub fn list() -> String {

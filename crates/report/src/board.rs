@@ -27,8 +27,7 @@ fn tables(set: &FeatureSet) -> Vec<Squares> {
     all
 }
 
-/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares` or
-/// `knight_k0`.
+/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares`.
 fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
     let mut all = tables(set);
     let named = |is: &dyn Fn(&str) -> bool| all.iter().position(|table| is(&table.name.to_lowercase()));

@@ -14,9 +14,9 @@ use super::{Outcome, finish};
 The program reads lines of NAME VALUE at its start, from the file that the environment variable GPUTEXEL_VALUES names. \
 gputexel_values.params lists names, values and ranges.
 
-Examples:\n  gputexel patch expose src/psqt.h src/evaluate.cpp")]
+Examples:\n  gputexel patch expose src/psqt.h src/evaluate.c")]
 pub struct ExposeArgs {
-    /// Sources in C or C++: all with markers ('// gputexel: NAME'), and others that use the names that these declare
+    /// Sources in C: all with markers ('// gputexel: NAME'), and others that use the names that these declare
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// Print a unified diff and write nothing
@@ -25,7 +25,7 @@ pub struct ExposeArgs {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel patch restore src/psqt.h src/evaluate.cpp --params runs/tuned")]
+#[command(after_help = "Examples:\n  gputexel patch restore src/psqt.h src/evaluate.c --params runs/tuned")]
 pub struct RestoreArgs {
     /// Sources that `expose` has changed
     #[arg(value_name = "SOURCE", required = true)]

@@ -44,8 +44,8 @@ pub struct RunArgs {
     pub scale: ScaleArgs,
     #[command(flatten)]
     pub basis: BasisArgs,
-    /// Table to show as a board at the end: pawn, knight, bishop, rook, queen or king; with --king-buckets, that of
-    /// bucket 0 [default: the one that stands out most from its errors]
+    /// Table to show as a board at the end: pawn, knight, bishop, rook, queen or king [default: the one that stands out
+    /// most from its errors]
     #[arg(long, value_name = "PIECE")]
     board: Option<String>,
     /// Seconds between checkpoints

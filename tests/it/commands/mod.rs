@@ -36,7 +36,6 @@ mod extract {
     mod conversion;
     mod games;
     mod info;
-    mod king_buckets;
     mod positions;
     mod refusals;
     mod scores;

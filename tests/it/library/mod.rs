@@ -32,7 +32,6 @@ mod model {
     mod basis;
     mod classical;
     mod full;
-    mod king_buckets;
     mod penalties;
     mod program;
 }

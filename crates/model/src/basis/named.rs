@@ -47,43 +47,30 @@ impl NamedBasis {
     }
 
     pub(super) fn file(self, set: &FeatureSet) -> Result<BasisFile> {
-        if self == Self::Schema {
-            return set.schema_basis();
-        }
-        let fits = match self {
-            Self::Values { mirrored: false, .. } => true,
-            Self::Values { mirrored: true, .. } => set.kind.spec().has_boards(),
-            Self::MadChess | Self::MadChess2018 => set.kind == FeatureKind::Pst,
-            Self::Schema => true,
-        };
-        if !fits {
-            let has = match &set.king_buckets {
-                Some(_) => "tables for each bucket of kings",
-                None if set.kind.spec().has_boards() => "more than those",
-                None => "none",
-            };
-            return Err(Error::Usage(format!(
-                "basis '{self}' is one of squares, and feature set '{}' has {has}",
-                set.name()
-            )));
-        }
+        let is_pst = set.kind == FeatureKind::Pst;
         let coordinates = match self {
-            Self::Values { mirrored, tied } => values(set, mirrored, tied),
-            Self::MadChess => madchess(),
-            Self::MadChess2018 => madchess_2018(),
-            Self::Schema => Vec::new(),
+            Self::Schema => return set.schema_basis(),
+            Self::Values { mirrored, tied } if !mirrored || set.kind.has_boards() => {
+                values(set, mirrored, tied)
+            }
+            Self::MadChess if is_pst => madchess(),
+            Self::MadChess2018 if is_pst => madchess_2018(),
+            _ => {
+                let has = if set.kind.has_boards() { "more than those" } else { "none" };
+                return Err(Error::Usage(format!(
+                    "basis '{self}' is one of squares, and feature set '{}' has {has}",
+                    set.name()
+                )));
+            }
         };
         let mut file = BasisFile::new(&self.to_string(), set.name(), coordinates);
-        let fixed = |values: &[(&str, f64)]| {
-            Base::Values(Named(
-                values.iter().map(|(name, v)| ((*name).to_string(), Value::Number(*v))).collect(),
-            ))
+        let fixed: &[(&str, f64)] = match self {
+            Self::Values { .. } | Self::Schema => return Ok(file),
+            Self::MadChess => &[("pawn.mg", 100.0)],
+            Self::MadChess2018 => &FIXED_2018,
         };
-        match self {
-            Self::Values { .. } | Self::Schema => {}
-            Self::MadChess => file.base = fixed(&[("pawn.mg", 100.0)]),
-            Self::MadChess2018 => file.base = fixed(&FIXED_2018),
-        }
+        let value = |&(name, value): &(&str, f64)| (name.to_string(), Value::Number(value));
+        file.base = Base::Values(Named(fixed.iter().map(value).collect()));
         Ok(file)
     }
 }

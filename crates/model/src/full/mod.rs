@@ -125,10 +125,6 @@ pub(crate) fn compute(board: &Board, turn: Color, plus: &mut Vec<u16>, minus: &m
     });
 }
 
-pub(crate) fn used(feature: usize) -> [bool; 2] {
-    [feature < FACTOR.start, true]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

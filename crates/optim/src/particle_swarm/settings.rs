@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Optimizer;
-use crate::method::{Method, MethodFlags, MethodLimits, MethodSpec};
-use crate::particle_swarm::ParticleSwarm;
-use crate::space::Space;
+use crate::method::{MethodFlags, MethodLimits, MethodSpec};
 use gputexel_io::{Error, Result};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,20 +65,6 @@ impl Swarms {
         let settings = ParticleSwarmSettings { seed: flags.seed.unwrap_or(default.seed), ..default };
         settings.validate()?;
         Ok(Self { settings, polish: flags.polish })
-    }
-}
-
-impl Method for Swarms {
-    fn spec(&self) -> &'static MethodSpec {
-        &Self::SPEC
-    }
-
-    fn summary(&self) -> Option<String> {
-        Some(format!("{} swarms of {} particles", self.settings.swarms, self.settings.particles))
-    }
-
-    fn build(&self, space: &Space, _epochs: u64) -> Result<Box<dyn Optimizer>> {
-        Ok(Box::new(ParticleSwarm::try_new(space, self.settings)?))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::lexer::{Kind, Token, begins_line, lex, logical_end};
 pub(super) enum Scope {
     File,
     Function,
-    Class,
+    Structure,
     Enum,
 }
 
@@ -26,16 +26,9 @@ pub(super) struct Scan<'a> {
     pub places: Vec<Place>,
 }
 
-enum Frame {
-    Bracket,
-    Initializer,
-    Block(Scope),
-}
-
 impl<'a> Scan<'a> {
-    pub fn of(text: &'a str, language: Language) -> Self {
-        let tokens: Vec<Token> =
-            lex(text, language).into_iter().filter(|token| token.kind != Kind::Comment).collect();
+    pub fn of(text: &'a str) -> Self {
+        let tokens = lex(text, Language::C).into_iter().filter(|token| token.kind != Kind::Comment).collect();
         let mut scan = Self { text, tokens, places: Vec::new() };
         scan.places = scan.find_places();
         scan
@@ -66,45 +59,19 @@ impl<'a> Scan<'a> {
     }
 
     pub fn equals(&self, statement: usize) -> Option<usize> {
-        self.outside(statement).into_iter().find(|&at| self.is(at, b'='))
+        self.outside(statement).find(|&at| self.is(at, b'='))
     }
 
-    /// Tokens of a statement that are in no brackets, arguments of templates included.
-    pub fn outside(&self, statement: usize) -> Vec<usize> {
-        let end = self.end(statement);
-        let (mut all, mut at, mut assigned) = (Vec::new(), statement, false);
-        while at <= end {
-            if self.is(at, b'<')
-                && let Some(close) = self.closing_angle(at, end, assigned)
-            {
-                at = close;
-            } else if !self.places[at].inside && self.places[at].directive.is_none() {
-                assigned |= self.is(at, b'=');
-                all.push(at);
-            }
-            at += 1;
-        }
-        all
-    }
-
-    /// The end of arguments of a template; in a value, `<` may also mean 'less than'.
-    fn closing_angle(&self, open: usize, end: usize, in_value: bool) -> Option<usize> {
-        let mut depth = 0;
-        for at in (open..=end).filter(|&at| self.places[at].inside == self.places[open].inside) {
-            match self.tokens[at].kind {
-                Kind::Mark(b'<') => depth += 1,
-                Kind::Mark(b'>') if depth == 1 => return Some(at),
-                Kind::Mark(b'>') => depth -= 1,
-                Kind::Mark(b'=') if in_value => return None,
-                _ => {}
-            }
-        }
-        None
+    /// Tokens of a statement that are in no brackets.
+    pub fn outside(&self, statement: usize) -> impl Iterator<Item = usize> + '_ {
+        let is_own = |at: &usize| !self.places[*at].inside && self.places[*at].directive.is_none();
+        (statement..=self.end(statement)).filter(is_own)
     }
 
     fn find_places(&self) -> Vec<Place> {
         let mut places = Vec::with_capacity(self.tokens.len());
-        let mut frames: Vec<Frame> = Vec::new();
+        // Open brackets; with their scope those of blocks, which hold statements.
+        let mut open: Vec<Option<Scope>> = Vec::new();
         let (mut statement, mut line_end, mut directive) = (0, 0, None);
         for (at, token) in self.tokens.iter().enumerate() {
             let first = begins_line(self.text, &self.tokens, at);
@@ -114,12 +81,8 @@ impl<'a> Scan<'a> {
             if directive.is_none() && first && token.is(b'#') {
                 (directive, line_end) = (Some(at), logical_end(self.text.as_bytes(), token.start));
             }
-            let scope = frames.iter().rev().find_map(|frame| match frame {
-                Frame::Block(scope) => Some(*scope),
-                _ => None,
-            });
-            let scope = scope.unwrap_or(Scope::File);
-            let inside = !matches!(frames.last(), None | Some(Frame::Block(_)));
+            let scope = open.iter().rev().find_map(|scope| *scope).unwrap_or(Scope::File);
+            let inside = open.last().is_some_and(Option::is_none);
             places.push(Place { scope, statement, directive, inside });
             if directive.is_some() {
                 if statement == at {
@@ -128,18 +91,16 @@ impl<'a> Scan<'a> {
                 continue;
             }
             match token.kind {
-                Kind::Mark(b'(' | b'[') => frames.push(Frame::Bracket),
+                Kind::Mark(b'(' | b'[') => open.push(None),
                 Kind::Mark(b'{') => {
-                    let frame = self.block(statement, at, scope, inside);
-                    if matches!(frame, Frame::Block(_)) {
+                    let block = self.block(statement, at, scope).filter(|_| !inside);
+                    if block.is_some() {
                         statement = at + 1;
                     }
-                    frames.push(frame);
+                    open.push(block);
                 }
-                Kind::Mark(b')' | b']') if inside => drop(frames.pop()),
-                Kind::Mark(b'}') if matches!(frames.pop(), None | Some(Frame::Block(_))) => {
-                    statement = at + 1
-                }
+                Kind::Mark(b')' | b']') if inside => drop(open.pop()),
+                Kind::Mark(b'}') if open.pop() != Some(None) => statement = at + 1,
                 Kind::Mark(b';') if !inside => statement = at + 1,
                 _ => {}
             }
@@ -147,25 +108,20 @@ impl<'a> Scan<'a> {
         places
     }
 
-    fn block(&self, statement: usize, at: usize, scope: Scope, inside: bool) -> Frame {
+    /// The scope of a block that opens, unless it holds values.
+    fn block(&self, statement: usize, at: usize, scope: Scope) -> Option<Scope> {
         let words = || (statement..at).map(|i| self.word(i));
         let has = |word: &str| words().any(|own| own == word);
-        let attributes = ["alignas", "aligned", "decltype", "__attribute__", "__declspec", "("];
+        let attributes = ["alignas", "aligned", "__attribute__", "__declspec", "("];
         let calls = (statement..at)
             .any(|i| self.is(i, b'(') && !(i > statement && attributes.contains(&self.word(i - 1))));
         match () {
-            () if inside => Frame::Initializer,
-            () if has("namespace") => Frame::Block(Scope::File),
-            () if has("extern") && words().any(|word| word.starts_with('"')) => Frame::Block(Scope::File),
-            () if has("=") => Frame::Initializer,
-            () if has("enum") => Frame::Block(Scope::Enum),
-            () if !calls && ["struct", "class", "union"].into_iter().any(has) => Frame::Block(Scope::Class),
-            // `Score tempo{1, 2};`
-            () if !calls && at > statement + 1 && (self.is_name(at - 1) || self.is(at - 1, b']')) => {
-                Frame::Initializer
-            }
-            () if scope == Scope::File || scope == Scope::Class => Frame::Block(Scope::Function),
-            () => Frame::Block(scope),
+            () if has("extern") && words().any(|word| word.starts_with('"')) => Some(Scope::File),
+            () if has("=") => None,
+            () if has("enum") => Some(Scope::Enum),
+            () if !calls && ["struct", "union"].into_iter().any(has) => Some(Scope::Structure),
+            () if scope == Scope::File => Some(Scope::Function),
+            () => Some(scope),
         }
     }
 }

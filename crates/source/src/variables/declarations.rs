@@ -2,57 +2,52 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::path::Path;
 
 use super::code::{Place, Scan, Scope};
 use super::{loader, tags};
-use crate::languages::Language;
+use crate::sources::Loaded;
 use crate::tables::sources::{Edit, MarkedNumber, apply};
+use gputexel_io::Result;
 
-pub(super) type Wrong = (usize, usize, String);
-
-pub(super) struct Piece<'a> {
-    pub text: &'a str,
-    pub language: Language,
-    /// True for C, whose tables outside of functions are filled before `main`.
-    pub fills: bool,
-    pub numbers: &'a [MarkedNumber],
-    pub up: String,
-}
+/// What is wrong, and at which byte.
+type Wrong = (usize, String);
 
 /// Names that are variables now, with the files and tokens that declare them.
 type Names = BTreeMap<String, Vec<(usize, usize)>>;
 
 type Edits = Vec<Edit>;
 
-pub(super) fn expose(pieces: &[Piece<'_>]) -> Result<Vec<String>, Wrong> {
-    let scans: Vec<Scan<'_>> = pieces.iter().map(|piece| Scan::of(piece.text, piece.language)).collect();
+/// The texts of sources with their numbers made variables, which are in a header in `folder`.
+pub(super) fn expose(sources: &[Loaded], all: &[Vec<MarkedNumber>], folder: &Path) -> Result<Vec<String>> {
+    let scans: Vec<Scan<'_>> = sources.iter().map(|source| Scan::of(&source.text)).collect();
     let mut edits: Vec<Edits> = Vec::new();
     let mut names = Names::new();
-    for (file, (piece, scan)) in pieces.iter().zip(&scans).enumerate() {
-        let work = FileWork { piece, scan };
-        let (own, declared) = work.edits().map_err(|(at, reason)| (file, at, reason))?;
+    for (file, (numbers, scan)) in all.iter().zip(&scans).enumerate() {
+        let (own, declared) =
+            FileWork { numbers, scan }.edits().map_err(|(at, reason)| sources[file].error(at, reason))?;
         for token in declared {
             names.entry(scan.word(token).to_string()).or_default().push((file, token));
         }
         edits.push(own);
     }
-    open_declarations(pieces, &scans, &names, &mut edits);
-    let mut texts = Vec::with_capacity(pieces.len());
-    for ((piece, scan), mut own) in pieces.iter().zip(&scans).zip(edits) {
-        if !piece.numbers.is_empty() {
-            own.push(reading(piece, scan, &own));
+    open_declarations(&scans, &names, &mut edits);
+    let mut texts = Vec::with_capacity(sources.len());
+    for (((source, numbers), scan), mut own) in sources.iter().zip(all).zip(&scans).zip(edits) {
+        if !numbers.is_empty() {
+            let up = loader::path_up(folder, &source.path);
+            own.push(reading(&up, scan, &own));
         }
         // Insertions stand before what is at their place.
         own.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut text = piece.text.to_string();
+        let mut text = source.text.clone();
         apply(&mut text, own);
         texts.push(text);
     }
     Ok(texts)
 }
 
-fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, String) {
-    let up = &piece.up;
+fn reading(up: &str, scan: &Scan<'_>, edits: &Edits) -> Edit {
     let first = edits.iter().map(|(range, _)| range.start).min().unwrap_or(0);
     // Below the last #include that is not in a part of the file that may be left out.
     let (mut depth, mut best) = (0, None::<(usize, usize)>);
@@ -68,29 +63,29 @@ fn reading(piece: &Piece<'_>, scan: &Scan<'_>, edits: &Edits) -> (Range<usize>, 
             }
             "include" => {
                 let line = scan.tokens[at].start;
-                let end = piece.text[line..].find('\n').map_or(piece.text.len(), |n| line + n + 1);
+                let end = scan.text[line..].find('\n').map_or(scan.text.len(), |n| line + n + 1);
                 best = Some((end, depth));
             }
             _ => {}
         }
     }
-    let mark = if piece.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mark = if scan.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let at = best.map_or(mark, |(at, _)| at);
     (at..at, tags::inserted(&format!("#include \"{up}{}\"\n", loader::HEADER)))
 }
 
 struct FileWork<'a> {
-    piece: &'a Piece<'a>,
+    numbers: &'a [MarkedNumber],
     scan: &'a Scan<'a>,
 }
 
 impl FileWork<'_> {
-    fn edits(&self) -> Result<(Edits, Vec<usize>), (usize, String)> {
-        let (piece, scan) = (self.piece, self.scan);
+    fn edits(&self) -> std::result::Result<(Edits, Vec<usize>), Wrong> {
+        let scan = self.scan;
         let (mut edits, mut declared) = (Edits::new(), Vec::new());
         let mut statements: BTreeMap<usize, Vec<&MarkedNumber>> = BTreeMap::new();
         let mut done: BTreeMap<usize, &str> = BTreeMap::new();
-        for own in piece.numbers {
+        for own in self.numbers {
             if let Some(other) = done.insert(own.range.start, &own.name) {
                 return Err((own.at, format!("'{}' is the same number as '{other}'", own.name)));
             }
@@ -109,7 +104,7 @@ impl FileWork<'_> {
             }
         }
         for (&statement, numbers) in &statements {
-            let own = match piece.fills && scan.places[statement].scope == Scope::File {
+            let own = match scan.places[statement].scope == Scope::File {
                 true => self.filled(statement, numbers, &mut edits),
                 false => self.dynamic(statement, numbers, &mut edits),
             };
@@ -118,10 +113,10 @@ impl FileWork<'_> {
         Ok((edits, declared))
     }
 
-    fn check(&self, own: &MarkedNumber, place: Place) -> Result<(), (usize, String)> {
+    fn check(&self, own: &MarkedNumber, place: Place) -> std::result::Result<(), Wrong> {
         let reason = match place.scope {
-            Scope::Class if place.directive.is_none() => {
-                "is a member of a class; move its constant out of it"
+            Scope::Structure if place.directive.is_none() => {
+                "is a member of a structure; move its constant out of it"
             }
             Scope::Enum if place.directive.is_none() => {
                 "is a value of an enumeration, which must be constant"
@@ -136,37 +131,28 @@ impl FileWork<'_> {
             let end = self.scan.equals(place.statement).unwrap_or(self.scan.end(place.statement));
             (place.statement..end).any(|at| self.scan.word(at) == word)
         };
-        place.scope == Scope::File || ["constexpr", "constinit", "static"].into_iter().any(head)
+        place.scope == Scope::File || ["constexpr", "static"].into_iter().any(head)
     }
 
     fn value(&self, own: &MarkedNumber) -> String {
-        tags::replaced(&self.piece.text[own.range.clone()], &bare(own))
+        tags::replaced(&self.scan.text[own.range.clone()], &bare(own))
     }
 
     fn name_token(&self, statement: usize, equals: usize) -> Option<usize> {
         let scan = self.scan;
-        let mut own = scan.outside(statement);
-        own.retain(|&at| at < equals);
-        let is_pointer = |at: usize| scan.is(at, b'(') && (scan.is(at + 1, b'&') || scan.is(at + 1, b'*'));
-        let array = own.iter().copied().find(|&at| scan.is_name(at) && scan.is(at + 1, b'['));
-        // `const int (&name)[2]`, and attributes with arguments.
-        let pointer = || own.iter().find(|&&at| is_pointer(at)).map(|at| at + 2);
-        let word = || own.iter().rev().copied().find(|&at| scan.is_name(at) && !scan.is(at + 1, b'('));
-        array.or_else(pointer).or_else(word)
+        let own = || scan.outside(statement).take_while(|&at| at < equals);
+        let array = own().find(|&at| scan.is_name(at) && scan.is(at + 1, b'['));
+        // Not attributes with arguments.
+        let word = || own().filter(|&at| scan.is_name(at) && !scan.is(at + 1, b'(')).last();
+        array.or_else(word)
     }
 
-    fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
+    fn declaration(&self, statement: usize) -> std::result::Result<(usize, usize, usize), String> {
         let scan = self.scan;
         let end = scan.end(statement);
-        let Some(equals) = scan.equals(statement) else {
-            // `Score tempo{1, 2};`
-            let brace = (statement..end).find(|&at| scan.is(at, b'{') && !scan.places[at].inside);
-            let name = brace.and_then(|brace| Some((self.name_token(statement, brace)?, brace)));
-            return name.map(|(name, brace)| (name, brace, end)).ok_or_else(|| {
-                "the number is in no declaration with a value, nor in a function".to_string()
-            });
-        };
-        if scan.outside(statement).into_iter().any(|at| scan.is(at, b',')) {
+        let equals = scan.equals(statement);
+        let equals = equals.ok_or("the number is in no declaration with a value, nor in a function")?;
+        if scan.outside(statement).any(|at| scan.is(at, b',')) {
             return Err("the declaration has several names; give each its own".to_string());
         }
         let name = self.name_token(statement, equals).ok_or("the declaration has no name")?;
@@ -178,7 +164,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> Result<usize, String> {
+    ) -> std::result::Result<usize, String> {
         let scan = self.scan;
         let (name, head, _) = self.declaration(statement)?;
         let is_const = (statement..head).any(|at| scan.word(at) == "const");
@@ -186,8 +172,7 @@ impl FileWork<'_> {
             let new = match scan.word(at) {
                 "constexpr" if is_const => "",
                 "constexpr" => "const",
-                "constinit" => "",
-                "static" if self.piece.fills => "",
+                "static" => "",
                 _ => continue,
             };
             let token = scan.tokens[at];
@@ -202,7 +187,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> Result<usize, String> {
+    ) -> std::result::Result<usize, String> {
         let scan = self.scan;
         let (name, head, end) = self.declaration(statement)?;
         let mut copy = String::new();
@@ -258,10 +243,10 @@ fn bare(own: &MarkedNumber) -> String {
     }
 }
 
-/// In C, takes 'const' out of the 'extern' declarations of variables. Where a constant is needed, the compiler
+/// Takes 'const' out of the 'extern' declarations of variables. Where a constant is needed, the compiler
 /// reports it.
-fn open_declarations(pieces: &[Piece<'_>], scans: &[Scan<'_>], names: &Names, edits: &mut [Edits]) {
-    for (file, scan) in scans.iter().enumerate().filter(|(file, _)| pieces[*file].fills) {
+fn open_declarations(scans: &[Scan<'_>], names: &Names, edits: &mut [Edits]) {
+    for (file, scan) in scans.iter().enumerate() {
         for at in (0..scan.tokens.len()).filter(|&at| is_use(scan, file, at, names)) {
             let place = scan.places[at];
             if place.directive.is_none() && (place.statement..at).any(|word| scan.word(word) == "extern") {

@@ -100,18 +100,12 @@ static void gputexel_read(void) {
     fclose(file);
 }
 
-#ifdef __cplusplus
-/* Reads before the tables below this line are initialized. */
-static const struct gputexel_reader {
-    gputexel_reader() { gputexel_read(); }
-} gputexel_reads_values;
-#elif defined(__GNUC__)
+#ifndef __GNUC__
+#error "gputexel: compile with GCC or Clang"
+#endif
 /* A function that fills an array before main, and before the program's own functions that run before main. */
 #define GPUTEXEL_FILLS(function) __attribute__((constructor(101))) static void function(void)
 GPUTEXEL_FILLS(gputexel_reads_values) { gputexel_read(); }
-#else
-#error "gputexel: compile as C++, or C with GCC or Clang"
-#endif
 
 #endif
 "#;

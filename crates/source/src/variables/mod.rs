@@ -12,7 +12,7 @@ use crate::languages::Language;
 use crate::plan::PatchPlan;
 use crate::sources::{Change, Loaded};
 use crate::tables::sources::{MarkedNumber, Replacement, apply, edits_of, numbers};
-use declarations::{Piece, expose};
+use declarations::expose;
 use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
@@ -83,19 +83,7 @@ pub fn plan_expose(files: &[PathBuf]) -> Result<ExposePlan> {
             "has no marker; write '// gputexel: NAME' above an array",
         ));
     }
-    let is_cpp = sources.iter().any(is_cpp);
-    let pieces: Vec<Piece<'_>> = sources
-        .iter()
-        .zip(&all)
-        .map(|(source, numbers)| Piece {
-            text: &source.text,
-            language: source.language,
-            fills: !is_cpp,
-            numbers,
-            up: loader::path_up(&folder, &source.path),
-        })
-        .collect();
-    let texts = expose(&pieces).map_err(|(file, at, reason)| sources[file].error(at, reason))?;
+    let texts = expose(&sources, &all, &folder)?;
     let mut plan =
         ExposePlan { parameters: parameters.len(), folder: folder.clone(), ..ExposePlan::default() };
     for ((source, after), numbers) in sources.iter().zip(&texts).zip(&all) {
@@ -168,10 +156,11 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
 
 fn load(files: &[PathBuf]) -> Result<(Vec<Loaded>, PathBuf)> {
     let sources = Loaded::all(files)?;
-    if let Some(other) = sources.iter().find(|source| !source.language.is_c) {
-        let reason = match other.language == Language::RUST {
-            true => "is a source in Rust; Rust engines trace themselves: docs/selftrace.md",
-            false => "is no source in C or C++",
+    if let Some(other) = sources.iter().find(|source| source.language != Language::C) {
+        let reason = match other.language.name {
+            "cpp" => "is a source in C++; C++ engines trace themselves: docs/selftrace.md",
+            "rust" => "is a source in Rust; Rust engines trace themselves: docs/selftrace.md",
+            _ => "is no source in C",
         };
         return Err(Error::input(&other.shown, reason));
     }
@@ -235,18 +224,6 @@ fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
         values.insert(own.name, own.mg);
     }
     Ok(values)
-}
-
-fn is_cpp(source: &Loaded) -> bool {
-    if source.language != Language::C {
-        return true;
-    }
-    let header = source.path.extension().is_some_and(|ending| ending == "h");
-    let words = ["constexpr", "namespace", "class", "template", "constinit", "static_cast"];
-    header
-        && crate::lexer::lex(&source.text, source.language).iter().any(|token| {
-            token.kind == crate::lexer::Kind::Word && words.contains(&&source.text[token.start..token.end])
-        })
 }
 
 fn check_literal(own: &MarkedNumber) -> std::result::Result<(), String> {

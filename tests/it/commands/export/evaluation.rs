@@ -3,7 +3,6 @@
 
 use crate::common::prelude::*;
 use gputexel::chess::evaluation::Evaluation as _;
-use gputexel::model::{KingBuckets, KingPieces};
 use shakmaty::Piece;
 use std::process::Command;
 
@@ -27,21 +26,11 @@ const ODD: [&str; 12] = [
 
 /// The sets, by the name of their parameter file.
 fn sets() -> Vec<(&'static str, FeatureSet)> {
-    let set = |kind| FeatureSet::new(kind, PhaseSettings::default());
-    let kings = |buckets| FeatureSet::with_king_buckets(buckets, PhaseSettings::parse("5,5,11,22").unwrap());
-    let whole_board = (0..64).map(|square| format!("{} ", square % 3)).collect::<String>();
-    let buckets = [
-        KingBuckets::named("16", KingPieces::Own).unwrap(),
-        KingBuckets::parse(&whole_board, Path::new("k.txt"), KingPieces::All).unwrap(),
-    ];
-    let [own, all] = buckets.map(kings);
-    vec![
-        ("pst", set(FeatureKind::Pst)),
-        ("classical", set(FeatureKind::Classical)),
-        ("full", set(FeatureKind::Full)),
-        ("kings", own),
-        ("all", all),
-    ]
+    let kinds =
+        [("pst", FeatureKind::Pst), ("classical", FeatureKind::Classical), ("full", FeatureKind::Full)];
+    let odd = FeatureSet::new(FeatureKind::Pst, PhaseSettings::parse("5,5,11,22").unwrap());
+    let set = |(name, kind)| (name, FeatureSet::new(kind, PhaseSettings::default()));
+    kinds.into_iter().map(set).chain([("odd", odd)]).collect()
 }
 
 /// Draws values of about the usual size: such that many kings are in danger and many factors are within their limits.
@@ -289,9 +278,9 @@ fn small_engine_generates_legal_moves_and_plays_with_every_evaluation() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("bestmove ")).count(), 2);
     assert!(lines.ends_with(&["bestmove 0000"]), "stalemate: {said}");
     let mate = "position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1\ngo depth 3\n";
-    assert!(talk(&bench, "kings", mate).ends_with("\nbestmove a1a8\n"));
+    assert!(talk(&bench, "odd", mate).ends_with("\nbestmove a1a8\n"));
     let (_, out, _) =
-        bench.run("match ./classical ./all --nodes 300 --games 6 --concurrency 2 --json -o games");
+        bench.run("match ./classical ./odd --nodes 300 --games 6 --concurrency 2 --json -o games");
     let result: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(result["games"], 6, "{out}");
     assert_eq!(result["failures"].as_u64().unwrap_or(0), 0, "{out}");

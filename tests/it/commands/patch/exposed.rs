@@ -67,16 +67,3 @@ fn tables_of_c_are_filled_before_main() {
         ["10314", "26015"],
     );
 }
-
-#[test]
-#[ignore = "full"]
-fn constants_of_cpp_are_initialized_at_the_start() {
-    let main = "#include <cstdio>\nnamespace e {\nstruct S { int mg, eg; };\n// gputexel: pair\nconstexpr S Pair[2] = {S{1, 2}, {3, 4}};\n// gputexel: tempo\nstatic constexpr int Tempo{10};\n// gputexel: half\nconstexpr double Half = 0.5;\n}\n#define TWICE (2 * e::Tempo)\nint main() {\n    std::printf(\"%d\\n\", TWICE + e::Pair[1].eg + static_cast<int>(e::Half * 10));\n}\n";
-    let values = "pair_1_eg 40\ntempo -3\nhalf 1.5\n";
-    check(
-        &[("src/main.cpp", main)],
-        "g++ -std=c++17 -Wall -Wextra -o program src/main.cpp",
-        values,
-        ["29", "49"],
-    );
-}

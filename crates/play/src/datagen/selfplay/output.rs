@@ -60,7 +60,9 @@ trait GameWriter {
     /// `number` counts from 0; moves are legal.
     fn add(&mut self, number: u64, game: &GameRecord, out: &mut dyn Write) -> std::io::Result<()>;
 
-    fn finish(&mut self, out: &mut dyn Write) -> std::io::Result<()>;
+    fn finish(&mut self, _: &mut dyn Write) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// Positions that the format cannot express, such as those without a score.
     fn left_out(&self) -> u64 {
@@ -87,10 +89,6 @@ impl GameWriter for PgnGames {
             time_controls: [self.0.time_control; 2],
         };
         out.write_all(to_pgn(game, &tags).as_bytes())
-    }
-
-    fn finish(&mut self, _: &mut dyn Write) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
@@ -201,10 +199,6 @@ impl GameWriter for Leaves {
         for leaf in game.leaves.iter().filter(|leaf| self.seen.insert(position_key(leaf))) {
             writeln!(out, "{} {result} {}", number + 1, Fen::from_position(leaf, EnPassantMode::Legal))?;
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _: &mut dyn Write) -> std::io::Result<()> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Parameter files from CSV, UCI options, JSON and marked sources.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -153,17 +153,7 @@ pub fn import(bytes: &[u8], path: &Path, like: Option<&Like>) -> Result<Imported
         return Err(Error::input(path, reason));
     }
     let theta = complete(&features, theta, like, path, &mut notes)?;
-    let count = features.len();
-    let record = |(id, feature): (usize, &Feature)| ParameterRecord {
-        name: feature.name.clone(),
-        group: feature.group.clone(),
-        mg: theta[id],
-        eg: theta[count + id],
-        occurrences: None,
-        errors: None,
-        bootstrap: None,
-    };
-    let parameters: Vec<ParameterRecord> = features.iter().enumerate().map(record).collect();
+    let parameters = ParameterRecord::all(&features, &theta);
     let k = match (&header, like) {
         (Some(header), _) => header.k,
         (None, Some(Like::File(file))) => file.k,
@@ -273,17 +263,14 @@ fn features_of(kind: FeatureKind) -> Vec<Feature> {
 fn parameter_file(text: &str, path: &Path, like: Option<&Like>) -> Result<Imported> {
     let file = ParameterFile::parse(text, path)?;
     file.phase.validate().map_err(|error| Error::input(path, error.to_string()))?;
-    let mut names = std::collections::HashSet::new();
-    if let Some(twice) = file.parameters.iter().find(|record| !names.insert(&record.name)) {
-        return Err(Error::input(path, format!("parameter '{}' is listed twice", twice.name)));
-    }
+    check_names(&file).map_err(|reason| Error::input(path, reason))?;
     if let Some(set) = file.computed_set() {
         file.theta(&set, path)?;
     }
     if let Some(like) = like {
         let features = like.features();
-        let wanted: std::collections::HashSet<&String> =
-            features.iter().map(|feature| &feature.name).collect();
+        let wanted: HashSet<&String> = features.iter().map(|feature| &feature.name).collect();
+        let names: HashSet<&String> = file.parameters.iter().map(|record| &record.name).collect();
         if let Some(other) = file.parameters.iter().find(|record| !wanted.contains(&record.name)) {
             let reason = format!("'{}' is not a parameter of the reference", other.name);
             return Err(Error::input(path, reason));
@@ -367,7 +354,7 @@ fn options<'a>(
 
 fn named_by_options(listed: &[Listed], path: &Path) -> Result<Vec<Feature>> {
     let mut features = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for Listed { line, name, .. } in listed {
         let Some(feature) = name.strip_suffix(".mg").or_else(|| name.strip_suffix(".eg")) else {
             let why = format!("option '{name}' is not called NAME.mg or NAME.eg; see --like");

@@ -10,7 +10,7 @@ use crate::languages::{BASE, Language, Spec};
 use gputexel_chess::PhaseSettings;
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureKind, FeatureSet, KingBuckets, KingPieces, ParameterFile, ROLE_NAMES};
+use gputexel_model::{FeatureKind, FeatureSet, ParameterFile};
 
 /// Arrays of the code in C: pairs in one number each.
 static C_TABLES: Spec = Spec {
@@ -50,12 +50,10 @@ const MAIN: Part = part!("main");
 
 const WIDTH: usize = 113;
 
-const LANGUAGES: [Language; 3] = [Language::C, Language::CPP, Language::RUST];
-
 /// Writes the evaluation of a parameter file, or of the one in a run's folder, in C, C++ or Rust.
 pub fn export_evaluation(source: &Path, format: Format) -> Result<Exported> {
     let name = format.name();
-    let language = LANGUAGES.into_iter().find(|language| language.name == name);
+    let language = Language::RUN.into_iter().find(|language| language.name == name);
     let language = language
         .ok_or_else(|| Error::Usage(format!("evaluations are written in c, cpp and rust, not {name}")))?;
     write(language, &located(source)?, source)
@@ -75,8 +73,7 @@ fn write(language: Language, file: &ParameterFile, path: &Path) -> Result<Export
 fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
     let fits = |set: &FeatureSet| set.kind != FeatureKind::Material && file.program == set.program;
     let set = file.computed_set().filter(fits).ok_or_else(|| {
-        let reason =
-            "evaluations are of pst, king-pst with buckets, classical and full as they are computed here";
+        let reason = "evaluations are of pst, classical and full as they are computed here";
         Error::input(path, format!("{reason}, not of this '{}'", file.feature_set))
     })?;
     let theta = file.theta(&set, path)?;
@@ -100,7 +97,6 @@ fn whole(file: &ParameterFile, path: &Path) -> Result<ParameterFile> {
 fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
     let rust = language == Language::RUST;
     let parts: &[Part] = match set.kind {
-        FeatureKind::KingPst => &[LINEAR, part!("king_pst")],
         FeatureKind::Full => &[SQUARES, CLASSICAL, part!("full")],
         FeatureKind::Classical => &[LINEAR, SQUARES, CLASSICAL, part!("classical_end")],
         _ => &[LINEAR, SQUARES, part!("pst")],
@@ -111,9 +107,6 @@ fn text(file: &ParameterFile, set: &FeatureSet, language: Language) -> String {
     text += &header;
     text += "\n";
     text += of(&TYPES);
-    if !rust && set.king_buckets.is_none() {
-        text += include_str!("c/sums.c");
-    }
     text += &tables;
     text += &constants(set, rust);
     text += of(&COMMON);
@@ -139,8 +132,6 @@ fn tables(file: &ParameterFile, set: &FeatureSet, language: Language) -> (String
     let mut text = String::new();
     for line in arrays.split_inclusive('\n') {
         let group = line.trim_end().strip_prefix("// gputexel: ");
-        // The tables of buckets are all alike.
-        let group = group.filter(|_| set.king_buckets.is_none());
         if let Some(definition) = group.and_then(|group| set.definition(group)) {
             text += &wrapped(definition);
         }
@@ -162,71 +153,15 @@ fn wrapped(sentence: &str) -> String {
 
 fn constants(set: &FeatureSet, rust: bool) -> String {
     let PhaseSettings { pawn, knight, bishop, rook, queen, max } = set.phase;
-    let units = [pawn, knight, bishop, rook, queen, 0].map(|units| units.to_string());
-    let units = list(&units, rust);
-    let mut text = match rust {
+    let units = [pawn, knight, bishop, rook, queen, 0].map(|units| units.to_string()).join(", ");
+    match rust {
         false => format!(
             "\n// Units of the phase by kind of piece; a game begins with PHASE_MAX or more.\n\
-             static const int phase_units[6] = {units};\nstatic const int PHASE_MAX = {max};\n"
+             static const int phase_units[6] = {{ {units} }};\nstatic const int PHASE_MAX = {max};\n"
         ),
         true => format!(
             "\n/// Units of the phase by kind of piece; a game begins with PHASE_MAX or more.\n\
-             const PHASE_UNITS: [i64; 6] = {units};\nconst PHASE_MAX: i64 = {max};\n"
-        ),
-    };
-    if let Some(buckets) = &set.king_buckets {
-        text += &bucket_constants(buckets, rust);
-    }
-    text
-}
-
-fn list(items: &[String], rust: bool) -> String {
-    let items = items.join(", ");
-    if rust { format!("[{items}]") } else { format!("{{ {items} }}") }
-}
-
-fn bucket_constants(buckets: &KingBuckets, rust: bool) -> String {
-    let owners: &[&str] = match buckets.pieces() {
-        KingPieces::Own => &[""],
-        KingPieces::All => &["", "enemy_"],
-    };
-    let (count, many, mirrored) = (buckets.count(), owners.len(), buckets.mirrored());
-    let rank = |rank: &[u8]| {
-        let row: Vec<String> = rank.iter().map(|bucket| format!("{bucket:>2}")).collect();
-        format!("    {},\n", row.join(", "))
-    };
-    let squares: String = buckets.squares().chunks(8).map(rank).collect();
-    let tables = |bucket: usize| {
-        let of = |owner: &&str| {
-            let table = |role| format!("{owner}{role}_k{bucket}_value");
-            let names = ROLE_NAMES.map(|role| match rust {
-                true => format!("&{}", table(role).to_uppercase()),
-                false => table(role),
-            });
-            format!("        {},\n", list(&names, rust))
-        };
-        let (open, close) = if rust { ('[', ']') } else { ('{', '}') };
-        format!("    {open}\n{}    {close},\n", owners.iter().map(of).collect::<String>())
-    };
-    let tables: String = (0..count).map(tables).collect();
-    match rust {
-        false => format!(
-            "\n// The bucket of a king's square, a1 first, seen from its own side.\n\
-             static const int bucket_of[64] = {{\n{squares}}};\n\n\
-             // True if a king on files e to h mirrors the board for its side.\n\
-             static const int MIRRORED = {};\n\n\
-             // The tables by bucket, owner of the piece (0 for the side of the king, 1 for its opponent) and kind.\n\
-             static const int OWNERS = {many};\n\
-             static const Score *const bucket_values[{count}][{many}][6] = {{\n{tables}}};\n",
-            u8::from(mirrored)
-        ),
-        true => format!(
-            "\n/// The bucket of a king's square, a1 first, seen from its own side.\n\
-             static BUCKET_OF: [usize; 64] = [\n{squares}];\n\n\
-             /// True if a king on files e to h mirrors the board for its side.\n\
-             const MIRRORED: bool = {mirrored};\n\n\
-             /// The tables by bucket, owner of the piece (0 for the side of the king, 1 for its opponent) and kind.\n\
-             static BUCKET_VALUES: [[[&[Score; 64]; 6]; {many}]; {count}] = [\n{tables}];\n"
+             const PHASE_UNITS: [i64; 6] = [{units}];\nconst PHASE_MAX: i64 = {max};\n"
         ),
     }
 }
@@ -300,9 +235,8 @@ fn about(set: &FeatureSet, language: Language) -> String {
     } else {
         (ABOUT_C, "cc -O2 -march=native -DEVALUATION_MAIN")
     };
-    let sums = if set.king_buckets.is_some() { "" } else { SUMS };
     let arithmetic = if set.program.is_some() { NOT_LINEAR } else { ABOUT_LINEAR };
-    let text = format!("{YOURS}{usage}{sums}{arithmetic}\n`{compiler}`{ABOUT_MAIN}");
+    let text = format!("{YOURS}{usage}{SUMS}{arithmetic}\n`{compiler}`{ABOUT_MAIN}");
     text.lines().map(|line| format!("// {line}").trim_end().to_string() + "\n").collect()
 }
 

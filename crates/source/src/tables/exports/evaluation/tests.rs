@@ -6,11 +6,8 @@ use gputexel_model::ParameterRecord;
 
 fn sets() -> Vec<FeatureSet> {
     let phase = || PhaseSettings::parse("5,5,11,22").unwrap();
-    let kings = [("4", KingPieces::Own), ("8", KingPieces::All)].map(|(count, pieces)| {
-        FeatureSet::with_king_buckets(KingBuckets::named(count, pieces).unwrap(), phase())
-    });
-    let plain = [FeatureKind::Pst, FeatureKind::Classical, FeatureKind::Full];
-    plain.into_iter().map(|kind| FeatureSet::new(kind, phase())).chain(kings).collect()
+    let kinds = [FeatureKind::Pst, FeatureKind::Classical, FeatureKind::Full];
+    kinds.into_iter().map(|kind| FeatureSet::new(kind, phase())).collect()
 }
 
 fn file(set: &FeatureSet) -> ParameterFile {
@@ -26,7 +23,7 @@ fn written(file: &ParameterFile, language: Language) -> Result<String> {
 fn values_are_read_back_from_every_language() {
     for set in sets() {
         let file = file(&set);
-        for language in LANGUAGES {
+        for language in Language::RUN {
             let text = written(&file, language).unwrap();
             let name = format!("evaluation.{}", language.endings[0]);
             let like = Like::Set(Box::new(set.clone()));
