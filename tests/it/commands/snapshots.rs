@@ -163,6 +163,7 @@ pages! {
     spsa "spsa",
     spsa_run "spsa-run",
     sweep "sweep",
+    trace "trace",
     tune "tune",
     uci "uci",
     verify "verify",
