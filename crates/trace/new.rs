@@ -1,4 +1,4 @@
-//! Traces the evaluation of an engine. Put it to src/bin/trace.rs with the file of `gputexel trace --header rust` as
+//! Traces the evaluation of an engine. Save it as src/bin/trace.rs, with the output of `gputexel trace --header rust` as
 //! src/gputexel.rs of the engine's library, add `[features] record = []` to its Cargo.toml, and adapt the two marked
 //! places:
 //!

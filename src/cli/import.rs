@@ -36,7 +36,7 @@ With --trace-command, inputs are positions, and an engine is asked for their tra
 (gputexel trace) brings its schema:
 
   gputexel import quiet.fens --trace-command ./engine-trace -o dataset.bin
-  gputexel import all.fens --trace-command 'engine trace {params}' --schema schema.json -o dataset.bin
+  gputexel import all.fens --trace-command 'engine trace' --schema schema.json -o dataset.bin
 
 docs/import.md describes both formats, and has a program in C++ that prints a trace.\n\n\
 Examples:\n  \

@@ -7,7 +7,7 @@ use gputexel::tracing::{DEFAULT_DEADLINE, TraceCommand};
 #[derive(Debug, clap::Args)]
 pub struct TraceCommandArgs {
     /// Command that traces positions: it reads lines 'GAME RESULT FEN [SCORE]' and prints a trace line for each; no
-    /// shell is involved. {params} stands for a file with the values to search with, lines 'MG EG NAME'
+    /// shell is involved
     #[arg(long, value_name = "COMMAND", help_heading = "Tracing")]
     trace_command: Option<String>,
     /// Abort a trace command that has neither read nor written for this long [default: 60]

@@ -24,16 +24,12 @@ pub struct Literal {
     /// `KNIGHT_PSQT[3][12]`: what it initializes, with indices and fields; in other expressions, the function.
     pub name: String,
     /// Bytes, from the function's name to the closing parenthesis.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     pub line: u64,
     pub(crate) numbers: Vec<(Range<usize>, Number)>,
 }
 
 impl Literal {
-    pub fn range(&self) -> Range<usize> {
-        self.range.clone()
-    }
-
     /// Returns its values for both phases.
     pub fn values(&self) -> [f64; 2] {
         let value = |i: usize| self.numbers[i.min(self.numbers.len() - 1)].1.value;

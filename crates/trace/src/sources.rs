@@ -12,20 +12,15 @@ pub fn module() -> String {
     one_file(include_str!("lib.rs"), "")
 }
 
-/// A file of the crate for Rust and the module that it is.
-macro_rules! module {
-    ($name:literal) => {
-        ($name, include_str!(concat!($name, ".rs")))
-    };
-}
 /// Lines of the crate that concern this file.
 const OWN: [&str; 2] = ["#[cfg(feature = \"sources\")]", "pub mod sources;"];
+/// The files of the crate and the modules that they are.
 const MODULES: [(&str, &str); 5] = [
-    module!("play"),
-    module!("record"),
-    module!("record/rows"),
-    module!("record/schema"),
-    module!("record/trace"),
+    ("play", include_str!("play.rs")),
+    ("record", include_str!("record.rs")),
+    ("record/rows", include_str!("record/rows.rs")),
+    ("record/schema", include_str!("record/schema.rs")),
+    ("record/trace", include_str!("record/trace.rs")),
 ];
 
 /// Returns a file with the modules that it declares in it, so that it needs no others.

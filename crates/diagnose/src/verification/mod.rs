@@ -15,7 +15,7 @@ use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{
     CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
-use gputexel_ingest::tracing::{PARAMETERS_WORD, TraceCommand, Tracing, import_traced};
+use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
@@ -44,7 +44,6 @@ pub enum EvaluationKind {
     Traced {
         /// `None` for a program that traces itself.
         schema: Option<PathBuf>,
-        /// The command. It must not be given values: those of the engine are to be verified.
         command: TraceCommand,
     },
     Datasets,
@@ -200,13 +199,6 @@ impl VerificationRequest {
         let path = folder.path().join("trace.bin");
         let report = match &self.kind {
             EvaluationKind::Traced { command, .. } => {
-                if command.takes_parameters() {
-                    let text = format!(
-                        "trace command '{command}': has {PARAMETERS_WORD}, but the values in the engine's source are to be \
-                         verified"
-                    );
-                    return Err(Error::Usage(text));
-                }
                 let schema = schema.map(PathBuf::as_path);
                 let mut reading = ConversionSettings::everything(Format::Games).reading;
                 reading.max_bad_share = self.max_bad_share;

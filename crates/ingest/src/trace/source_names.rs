@@ -74,7 +74,7 @@ impl Schema {
                 order[id] = (rank, place.line as usize);
                 let name = match literal {
                     Some(literal) => {
-                        order[id].1 = literal.range().start;
+                        order[id].1 = literal.range.start;
                         check_numbers(literal, &self.parameters[id], &path)?;
                         plain(&literal.name)
                     }
@@ -126,11 +126,11 @@ fn find(file: &str, beside: &Path) -> Option<PathBuf> {
 
 /// Returns the number of a source's first literal in the count of all sources, which only one makes the lines agree.
 fn first_counted(source: &Source, places: &[(usize, Place<'_>)]) -> Option<usize> {
-    let counted = |place: &Place<'_>| match place.column {
+    let counted = |(_, place): &(usize, Place<'_>)| match place.column {
         Column::Counted(number) => Some((number, place.line)),
         Column::At(_) => None,
     };
-    let all: Vec<(usize, u64)> = places.iter().filter_map(|(_, place)| counted(place)).collect();
+    let all: Vec<(usize, u64)> = places.iter().filter_map(counted).collect();
     let &(number, _) = all.first()?;
     let agrees = |first: &usize| {
         all.iter().all(|&(number, line)| {
@@ -158,20 +158,10 @@ fn check_numbers(literal: &Literal, own: &SchemaParameter, path: &Path) -> Resul
         Some(Phases::Eg) => [false, true],
         _ => [true; 2],
     };
-    let there = literal.values();
-    match (0..2).find(|&phase| {
-        counts[phase] && (there[phase] - prior[phase]).abs() > 1e-9 * there[phase].abs().max(1.0)
-    }) {
-        Some(phase) => Err(Error::line(
-            path,
-            literal.line,
-            format!(
-                "{} is {} here, but {} in the program: build it again",
-                literal.name,
-                shown_number(there[phase]),
-                shown_number(prior[phase])
-            ),
-        )),
-        None => Ok(()),
-    }
+    let here = literal.values();
+    let differs = |phase: usize| (here[phase] - prior[phase]).abs() > 1e-9 * here[phase].abs().max(1.0);
+    let Some(phase) = (0..2).find(|&phase| counts[phase] && differs(phase)) else { return Ok(()) };
+    let (name, [here, built]) = (&literal.name, [here, prior].map(|values| shown_number(values[phase])));
+    let reason = format!("{name} is {here} here, but {built} in the program: build it again");
+    Err(Error::line(path, literal.line, reason))
 }

@@ -32,15 +32,18 @@ impl Guess {
     }
 }
 
+/// `TABLE[12]`
+fn entry_of(name: &str) -> Option<(&str, usize)> {
+    let (table, entry) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((table, entry.parse().ok()?))
+}
+
 /// Tells the squares of those parameters `TABLE[0]` to `TABLE[63]` that count the men of one kind on them, White's less
 /// Black's mirrored ones, in all of the first rows of a trace.
 pub(super) fn place_on_boards(schema: &mut Schema, trace: &Path) -> Result<()> {
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     for own in &schema.parameters {
-        let entry = own.name.strip_suffix(']').and_then(|name| name.rsplit_once('['));
-        if let (Some((table, entry)), Some(index)) = (entry, own.index)
-            && let Ok(entry) = entry.parse()
-        {
+        if let (Some((table, entry)), Some(index)) = (entry_of(&own.name), own.index) {
             tables.entry(table.to_string()).or_default().push((entry, index));
         }
     }
@@ -80,11 +83,9 @@ pub(super) fn place_on_boards(schema: &mut Schema, trace: &Path) -> Result<()> {
         .map(|(name, (_, guesses, _))| (name, guesses[0].squares))
         .collect();
     for own in &mut schema.parameters {
-        if let Some((table, entry)) = own.name.strip_suffix(']').and_then(|name| name.rsplit_once('['))
-            && let Some(squares) = found.get(table)
-        {
-            let square = entry.parse().map_or(0, |entry: usize| squares[entry]);
-            own.place = Some(Place::Square(table.to_string(), square as u8));
+        let Some((table, entry)) = entry_of(&own.name) else { continue };
+        if let Some(squares) = found.get(table) {
+            own.place = Some(Place::Square(table.to_string(), squares[entry] as u8));
         }
     }
     Ok(())

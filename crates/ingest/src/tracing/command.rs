@@ -7,8 +7,6 @@ use std::time::Duration;
 use gputexel_io::processes::split_command;
 use gputexel_io::{Error, Result};
 
-pub const PARAMETERS_WORD: &str = "{params}";
-
 /// Default time without activity after which a command counts as hung.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -25,7 +23,7 @@ pub struct TraceCommand {
 }
 
 impl TraceCommand {
-    /// Parses a command line with the quotes of a POSIX shell, such as `'my engine' trace {params}`. No shell
+    /// Parses a command line with the quotes of a POSIX shell, such as `'my engine' trace`. No shell
     /// runs it.
     pub fn try_new(text: &str, deadline: f64) -> Result<Self> {
         let usage = |reason: &str| Error::Usage(format!("trace command '{text}': {reason}"));
@@ -51,11 +49,6 @@ impl TraceCommand {
         Self { text: program.clone(), program, arguments: Vec::new(), deadline: DEFAULT_DEADLINE }
     }
 
-    /// Returns true if it is given the values to search and evaluate with.
-    pub fn takes_parameters(&self) -> bool {
-        self.arguments.iter().any(|argument| argument.contains(PARAMETERS_WORD))
-    }
-
     /// Returns the time for which it may neither read nor write.
     pub fn deadline(&self) -> Duration {
         self.deadline
@@ -75,13 +68,10 @@ impl TraceCommand {
         PathBuf::from(&self.program)
     }
 
-    /// Returns its arguments, with the values in the file `parameters`.
-    /// If it traces itself, it is told where to write the schema.
-    pub(super) fn arguments(&self, parameters: &Path, schema: Option<&Path>) -> Vec<String> {
-        let parameters = parameters.display().to_string();
-        let own = self.arguments.iter().map(|argument| argument.replace(PARAMETERS_WORD, &parameters));
+    /// Returns its arguments; if it traces itself, it is told where to write the schema.
+    pub(super) fn arguments(&self, schema: Option<&Path>) -> Vec<String> {
         let asked = schema.map(|path| ["--schema".to_string(), path.display().to_string()]);
-        own.chain(asked.into_iter().flatten()).collect()
+        self.arguments.iter().cloned().chain(asked.into_iter().flatten()).collect()
     }
 }
 
@@ -97,12 +87,11 @@ mod tests {
 
     #[test]
     fn commands_are_split_as_a_shell_would() {
-        let command = TraceCommand::try_new("'my engine' trace --values={params} ''", 60.0).unwrap();
-        assert!(command.takes_parameters());
+        let command = TraceCommand::try_new("'my engine' trace --depth=3 ''", 60.0).unwrap();
         assert_eq!(command.program(), Path::new("my engine"));
-        assert_eq!(command.arguments(Path::new("/tmp/a b"), None), ["trace", "--values=/tmp/a b", ""]);
-        assert_eq!(command.to_string(), "'my engine' trace --values={params} ''");
-        assert!(!TraceCommand::try_new("engine trace", 60.0).unwrap().takes_parameters());
+        assert_eq!(command.arguments(None), ["trace", "--depth=3", ""]);
+        assert_eq!(command.arguments(Some(Path::new("/tmp/a b")))[3..], ["--schema", "/tmp/a b"]);
+        assert_eq!(command.to_string(), "'my engine' trace --depth=3 ''");
         for (text, reason) in [("", "no program"), ("''", "no program"), ("engine 'a", "not closed")] {
             let error = TraceCommand::try_new(text, 60.0).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");

@@ -28,7 +28,6 @@ const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) struct Question<'a> {
     pub command: &'a TraceCommand,
-    pub parameters: &'a Path,
     pub name: &'a Path,
     /// `None` for a program that traces itself and writes it to a file.
     pub schema: Option<&'a CompiledSchema>,
@@ -58,7 +57,7 @@ pub(super) fn ask(
     mut tell: impl FnMut(u64),
 ) -> Result<()> {
     let command = question.command;
-    let arguments = command.arguments(question.parameters, question.written);
+    let arguments = command.arguments(question.written);
     let program = command.program();
     let call = Call { program: &program, arguments: &arguments };
     let cannot = |error: std::io::Error| question.fails(&format!("cannot be started: {error}"));

@@ -5,14 +5,13 @@ mod command;
 mod dialogue;
 mod positions;
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use command::{DEFAULT_DEADLINE, PARAMETERS_WORD, TraceCommand};
+pub use command::{DEFAULT_DEADLINE, TraceCommand};
 
 use crate::conversion::{ConversionSettings, convert};
 use crate::extraction::ExtractSettings;
@@ -25,7 +24,6 @@ use gputexel_chess::formats::Format;
 use gputexel_dataset::TracingRecord;
 use gputexel_io::input::Input;
 use gputexel_io::{Error, Result, grouped, staging_folder};
-use gputexel_model::FeatureSet;
 
 /// Settings of an import for the schema of its traces.
 pub type Configure<'a> = dyn FnMut(CompiledSchema) -> Result<ImportSettings> + 'a;
@@ -92,15 +90,6 @@ pub fn import_traced(
         }
         None => None,
     };
-    let parameters = folder.path().join("parameters.txt");
-    if let Some((_, settings)) = &known {
-        let set = settings.schema.feature_set();
-        let values = set.imported_prior().unwrap_or_default();
-        std::fs::write(&parameters, values_text(set, &values)).map_err(|e| Error::io(&parameters, e))?;
-    } else if command.takes_parameters() {
-        let reason = "has {params}, whose names only a schema can give";
-        return Err(Error::Usage(format!("trace command '{command}': {reason}")));
-    }
     let mut lines = Vec::new();
     let mut warnings = Vec::new();
     for (i, path) in inputs.iter().enumerate() {
@@ -111,7 +100,7 @@ pub fn import_traced(
     let mut answered = 0;
     let mut ask =
         |name: &Path, lines: &Path, schema: Option<&CompiledSchema>, written: Option<&Path>, trace: &Path| {
-            let question = Question { command, parameters: &parameters, name, schema, written };
+            let question = Question { command, name, schema, written };
             let bytes_read = Arc::default();
             let bytes_total = std::fs::metadata(lines).ok().map(|file| file.len());
             let input = Input::open(lines, Arc::clone(&bytes_read))?;
@@ -231,15 +220,4 @@ fn split_lines(from: &Path, counts: &[usize], files: &[PathBuf]) -> Result<()> {
         sink.flush().map_err(|e| Error::io(path, e))?;
     }
     Ok(())
-}
-
-/// Formats values for a command: a line `MG EG NAME` for each parameter, in the order of the schema.
-fn values_text(set: &FeatureSet, values: &[f64]) -> String {
-    let mut text = String::new();
-    let (mg, eg) = values.split_at(values.len() / 2);
-    for ((feature, mg), eg) in set.features.iter().zip(mg).zip(eg) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{mg} {eg} {}", feature.name);
-    }
-    text
 }

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-pub use gputexel_ingest::tracing::PARAMETERS_WORD;
 use gputexel_io::processes::{Call, split_command};
 use gputexel_io::{Error, Result};
 use tempfile::TempPath;
+
+/// Stands in a command for a file of values.
+pub const PARAMETERS_WORD: &str = "{params}";
 
 /// Written `Hash=16`; `Clear Hash=` for a button.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -62,12 +62,6 @@ int main(int argc, char **argv) {
     static char line[4096], kept[1 << 24];
     size_t length = 0;
     int number = 0;
-    if (argc > 2) {
-        FILE *file = fopen(argv[2], "r");
-        double mg, eg;
-        char name[256];
-        for (int k = 0; file && fscanf(file, "%lf %lf %255[^\n]", &mg, &eg, name) == 3; k++) values[k] = mg;
-    }
     if (!strcmp(mode, "banner")) puts("Tracer 1.0 by nobody");
     while (fgets(line, sizeof line, stdin)) {
         char *save = NULL, *game = strtok_r(line, " ", &save), *result = strtok_r(NULL, " ", &save);

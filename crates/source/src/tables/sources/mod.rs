@@ -105,25 +105,13 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
         match find_marked(&source.text, &source.shown, source.language)?.is_empty() {
             true => {
                 let source = Source::of(source);
-                let filling = fill(values, known, &source, trust)?.ok_or_else(|| {
-                    let shown = &source.loaded.shown;
-                    Error::input(
-                        shown,
-                        "has no marker ('// gputexel: NAME' above an array), and no number S(…) or V(…) of these names",
-                    )
-                })?;
-                plan.filled.push(Filled {
-                    file: source.loaded.shown.clone(),
-                    line: filling.line,
-                    marker: counted(filling.names.len() as u64, "named place"),
-                    numbers: filling.numbers,
-                    changed: filling.changed,
-                    order: None,
-                    compared: filling.compared,
-                    note: None,
-                });
-                plan.plan.changes.extend(source.loaded.change(filling.text)?);
-                names.extend(filling.names);
+                let missing =
+                    "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
+                let (own, filled, text) = fill(values, known, &source, trust)?
+                    .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
+                plan.plan.changes.extend(source.loaded.change(text)?);
+                plan.filled.push(filled);
+                names.extend(own);
             }
             false => marked.push(source),
         }

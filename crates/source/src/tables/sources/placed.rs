@@ -2,21 +2,15 @@
 
 use std::collections::HashMap;
 
+use super::Filled;
 use super::compare::Compared;
 use super::layout::{self, Replacement};
 use super::values::{KnownValues, Named, Place, TableValues};
 use crate::literals::Source;
-use gputexel_io::{Result, shown_number};
+use gputexel_io::{Result, counted, shown_number};
 
-/// What is filled into a source.
-pub(super) struct Filling {
-    pub names: Vec<Named>,
-    pub line: u64,
-    pub numbers: usize,
-    pub changed: usize,
-    pub compared: Compared,
-    pub text: String,
-}
+/// The names of what is filled into a source, a report, and the new text.
+pub(super) type Filling = (Vec<Named>, Filled, String);
 
 /// Puts values into the literals of a source that have their names, after checking that their numbers are those that
 /// the run started from, or its result; with `trust`, whatever their numbers are. `None` if there are none.
@@ -104,5 +98,15 @@ pub(super) fn fill(
     }
     let mut text = source.loaded.text.clone();
     layout::apply(&mut text, layout::edits(&source.loaded.text, &replacements));
-    Ok(Some(Filling { names, line, numbers: replacements.len(), changed, compared, text }))
+    let filled = Filled {
+        file: source.loaded.shown.clone(),
+        line,
+        marker: counted(names.len() as u64, "named place"),
+        numbers: replacements.len(),
+        changed,
+        order: None,
+        compared,
+        note: None,
+    };
+    Ok(Some((names, filled, text)))
 }

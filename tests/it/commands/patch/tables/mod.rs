@@ -150,7 +150,7 @@ fn diffs_write_nothing_and_what_is_left_is_named() {
     assert_eq!(bench.text("a.c"), a);
     bench.write("b.c", "// gputexel: rook\nint c[2] = {477, 512};\n");
     let (_, out, _) = bench.run("patch tables m.json b.c");
-    let unmarked = "not written as a whole, because markers are missing: material";
+    let unmarked = "not written as a whole, because no marker or S(…) has their names: material";
     let expected = format!(
         "b.c:1: rook: 2 numbers, 0 changed\n{unmarked}\nnothing to write: all files are up to date\n"
     );
