@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap_complete::Shell;
+use gputexel::Error;
 use gputexel::io::write_atomically;
-use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::context::Context;
-use super::output::{print_result, write_stdout};
+use super::output::{print_file, print_result};
 use super::subcommand::Subcommand;
 use super::target::{check_file_flags, or_stdout};
 
@@ -36,20 +36,12 @@ impl Subcommand for CompletionsArgs {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut (context.program.command)(), "gputexel", &mut script);
         let Some(path) = or_stdout(&self.output) else {
-            return Ok(print(&String::from_utf8_lossy(&script), context)?);
+            return Ok(print_file(&String::from_utf8_lossy(&script), context)?);
         };
         if path.exists() && !self.force {
             return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
         }
         write_atomically(path, &script)?;
         print_result(context, &json!({ "files": [path] }), || format!("written     {}\n", path.display()))
-    }
-}
-
-/// Prints a text to standard output; with `--json`, as an object with one string.
-fn print(text: &str, context: &Context) -> Result<()> {
-    match context.json {
-        true => write_stdout(&format!("{}\n", json!({ "text": text }))),
-        false => write_stdout(text),
     }
 }

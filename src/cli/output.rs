@@ -63,6 +63,14 @@ pub fn write_stdout(text: &str) -> gputexel::Result<()> {
     }
 }
 
+/// Prints a text to standard output; with `--json`, as an object with one string.
+pub fn print_file(text: &str, context: &Context) -> gputexel::Result<()> {
+    match context.json {
+        true => write_stdout(&format!("{}\n", serde_json::json!({ "text": text }))),
+        false => write_stdout(text),
+    }
+}
+
 /// Writes a result as text to standard output, formatted for the terminal.
 pub fn print_text(words: &str) -> gputexel::Result<()> {
     write_stdout(&style::render(words))

@@ -3,7 +3,7 @@
 use gputexel_trace::sources;
 
 use super::context::Context;
-use super::output::write_stdout;
+use super::output::print_file;
 use super::subcommand::Subcommand;
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -30,12 +30,13 @@ pub struct TraceArgs {
 }
 
 impl Subcommand for TraceArgs {
-    fn run(&self, _: &Context) -> anyhow::Result<()> {
-        Ok(write_stdout(&match (self.header, self.new) {
+    fn run(&self, context: &Context) -> anyhow::Result<()> {
+        let text = match (self.header, self.new) {
             (Some(Code::Cpp), _) => sources::HEADER.to_string(),
             (Some(Code::Rust), _) => sources::module(),
             (None, Some(Code::Rust)) => sources::NEW_RUST.to_string(),
             (None, _) => sources::NEW_CPP.to_string(),
-        })?)
+        };
+        Ok(print_file(&text, context)?)
     }
 }

@@ -48,6 +48,7 @@ const LINES: &[&[&str]] = &[
     &["devices"],
     &["bench", "--seconds", "0.01", "--device", "cpu"],
     &["completions", "bash"],
+    &["trace", "--new", "cpp"],
     &["spsa", "init", "--params", "material", "-o", "new.toml"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
     &["spsa", "plan", "--games", "4000", "--draw-rate", "0.5", "-p", "x,1,0,9,1,2", "--repeats", "2"],
@@ -66,11 +67,12 @@ const LINES: &[&[&str]] = &[
 ];
 
 /// Commands that write a file to standard output.
-const FILES: [&[&str]; 5] = [
+const FILES: [&[&str]; 6] = [
     &["export", "r", "--to", "c"],
     &["export", "r", "--to", "json"],
     &["basis", "mirrored"],
     &["completions", "bash"],
+    &["trace", "--new", "cpp"],
     &["spsa", "convert", "new.toml", "--to", "toml"],
 ];
 
