@@ -1,3 +1,3 @@
-// expect: a macro S is defined
+// expect: a macro S or V is defined
 #define S(mg, eg) ((mg) + ((eg) << 16))
 #include "../../gputexel.hpp"

@@ -45,7 +45,7 @@ fn contradictions_are_named() {
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityTotalPawns\", \"at\": 999000 ~ index 1000400 is over 1000000",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityTotalPawns\", \"at\": 4294967295 ~ is over 1000000",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityTotalPawns\", \"index\": 0 ~ parameter 'ComplexityTotalPawns': is one of an accumulator, which needs its place",
-        "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityTotalPawns\", \"at\": -1 ~ invalid value: integer `-1`",
+        "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityTotalPawns\", \"at\": -1 ~ expected an offset or a place in a source",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"ComplexityAdjustment\", \"at\": 0 ~ parameter 'ComplexityAdjustment' is listed twice",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"a\", \"at\": 0, \"phases\": \"mg\" ~ parameter 'a': phases contradict those of accumulator 'complexity'",
         "ethereal ~ \"ComplexityTotalPawns\", \"at\": 0 ~ \"a\", \"at\": 0, \"max\": 7 ~ parameter 'a': the bounds -inf to 7 exclude the prior 8",
