@@ -55,7 +55,7 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     compile(&bench, 17);
     let out = bench.ok("verify q.fens --trace-command ./engine-trace --params run");
     assert!(out.contains("verified "), "{out}");
-    bench.ok("patch undo .");
+    bench.ok("patch undo src");
     assert_eq!(["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name)), before);
 
     let changed = before[1].replace("S(33, 60)", "S(34, 60)");
