@@ -82,7 +82,7 @@ impl std::fmt::Display for Prior {
 
 impl Prior {
     /// θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of
-    /// [`full`](super::full), which would have no slopes at 0, start from values of their own, unless a
+    /// [`full`], which would have no slopes at 0, start from values of their own, unless a
     /// parameter file of that feature set has others.
     pub fn theta(&self, set: &FeatureSet) -> Result<Vec<f64>> {
         let count = set.features.len();

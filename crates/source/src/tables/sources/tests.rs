@@ -152,7 +152,6 @@ fn shapes_say_where_phases_are() {
 fn what_does_not_fit_is_said_with_file_and_line() {
     let pst = values(FeatureKind::Pst, |i| i as f64);
     for (source, line, expected) in [
-        ("int a;", "", "has no marker"),
         ("\n// gputexel: knght.mg\nint a;", ":2", "did you mean 'knight.mg'?"),
         ("\n// gputexel: knight.mg\n\nint a[] = {1,2,3};", ":4", "has 3 numbers, 'knight.mg' has 64, [64]"),
         ("// gputexel: queen.e4.mg\nint a[] = {1,2,3};", ":2", "'queen.e4.mg' has 1"),
