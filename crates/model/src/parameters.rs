@@ -35,7 +35,7 @@ type CommandParts = [&'static str; 2];
 /// One feature's two parameters, in centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParameterRecord {
-    /// The feature's name, see [`Feature`](super::Feature).
+    /// The feature's name, see [`Feature`].
     pub name: String,
     #[serde(default)]
     pub group: String,
