@@ -47,9 +47,6 @@ const DISTANCE: f64 = 0.35;
 const ELO: f64 = 12.0;
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
 
-/// Largest value of an engine without bounds.
-const MAX_VALUE: f64 = 1e6;
-
 /// File of the values that the search proposes, whether or not they pass the test.
 const PROPOSAL: &str = "result.json";
 
@@ -447,7 +444,7 @@ fn values_read(
     let (metadata, _) = tensors(&paths[0])?;
     let refuse = |reason: &str| Err(Error::input(&paths[0], reason));
     if let Some(names) = metadata.feature_set.places() {
-        let bounds = vec![[-MAX_VALUE, MAX_VALUE]; names.len()];
+        let bounds = vec![[-1e6, 1e6]; names.len()];
         return Ok((names, bounds, Vec::new()));
     }
     let Some(probing) = metadata.probing else {

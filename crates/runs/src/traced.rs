@@ -20,20 +20,27 @@ use crate::start::Positions;
 /// Returns the command of an engine that traces itself, if that is the first input: a program, or a command line.
 pub(crate) fn self_tracing(inputs: &[PathBuf]) -> Result<Option<TraceCommand>> {
     let Some(first) = inputs.first().filter(|first| !first.is_dir()) else { return Ok(None) };
-    let text = first.to_string_lossy();
-    match first.is_file() {
-        true if is_program(first) => Ok(Some(TraceCommand::of_program(first))),
-        false if text.contains(' ') => TraceCommand::try_new(&text, DEFAULT_DEADLINE.as_secs_f64()).map(Some),
-        _ => Ok(None),
+    if let Some(program) = inputs[1..].iter().find(|path| is_program(path)) {
+        return Err(Error::input(
+            program,
+            "is a program: an engine that traces is named first, then its positions",
+        ));
     }
+    let text = first.to_string_lossy();
+    if first.exists() || !text.contains(' ') {
+        return Ok(is_program(first).then(|| TraceCommand::of_program(first)));
+    }
+    let command = TraceCommand::try_new(&text, DEFAULT_DEADLINE.as_secs_f64()).ok();
+    Ok(command.filter(|command| command.folder().is_some()))
 }
 
 /// Tells whether a file is one that the system can execute, not text or a dataset with a careless mode.
 fn is_program(path: &Path) -> bool {
     let mut head = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     let magic: [&[u8]; 5] = [b"\x7fELF", b"MZ", b"#!", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
-    read.is_ok() && magic.iter().any(|magic| head.starts_with(magic))
+    // What is read from a pipe would be missing later.
+    let mut read = || std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    path.is_file() && read().is_ok() && magic.iter().any(|magic| head.starts_with(magic))
 }
 
 /// Has the engine that is the first input trace the positions of the others, to a temporary dataset.

@@ -79,6 +79,8 @@ fn several_inputs_are_traced_by_one_process_and_told_apart() {
     let positions = |i: usize| report["sources"][i]["positions"].as_u64().unwrap();
     assert_eq!((positions(0), positions(1)), (1000, second.lines().count() as u64), "{report}");
     bench.fails_with("tune ./engine-trace", 1, "name them behind it");
+    bench.fails_with("tune a.fens ./engine-trace", 1, "is named first");
+    bench.fails_with(["tune", "no games.pgn"], 1, "no games.pgn: No such file");
     let printer = "sh -c 'while read -r game result fen; do echo \"$result qid:$game # $fen\"; done' --";
     let import = ["import", "a.fens", "--trace-command", printer, "-o", "d.bin"];
     bench.fails_with(import, 2, "has written no schema");

@@ -60,7 +60,7 @@ impl TraceCommand {
     }
 
     /// Returns the folder of its program, if it is there or in `PATH`.
-    pub(super) fn folder(&self) -> Option<PathBuf> {
+    pub fn folder(&self) -> Option<PathBuf> {
         which::which(&self.program).ok()?.parent().map(Path::to_path_buf)
     }
 
