@@ -115,7 +115,6 @@ fn code(text: &str, language: Language) -> Vec<Token> {
 enum Stop {
     /// At an opening bracket, before which there are so many commas.
     Bracket(usize, usize),
-    /// At the sign of an assignment.
     Equals(usize),
     Statement,
 }

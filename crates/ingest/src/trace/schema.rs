@@ -231,17 +231,17 @@ impl Schema {
     /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema, or when the source
     /// of an engine has other numbers than it says.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::read_beside(path, path.parent().unwrap_or(path))
+        Self::read_named(path, path.parent().unwrap_or(path), false)
     }
 
-    /// Reads a schema as [`read`](Self::read), whose sources are near another folder than its own.
-    pub(crate) fn read_beside(path: &Path, folder: &Path) -> Result<Self> {
+    /// Reads a schema as [`read`](Self::read), whose sources are near a folder, and where `strict` must be there.
+    pub(crate) fn read_named(path: &Path, folder: &Path, strict: bool) -> Result<Self> {
         let text = read_whole_text(path, SETTINGS_BYTES).map_err(|source| match source.kind() {
             std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
             _ => Error::io(path, source),
         })?;
         let mut schema = Self::parse(&text, path)?;
-        schema.name_by_sources(path, folder)?;
+        schema.name_by_sources(path, folder, strict)?;
         Ok(schema)
     }
 

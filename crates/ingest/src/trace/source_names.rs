@@ -38,12 +38,12 @@ impl<'a> Place<'a> {
 
 impl Schema {
     /// Names the parameters that have a place instead of a name, by the declarations in the sources, which are looked
-    /// for from here, and from `beside` and the folders around it. Where a source is missing, the place is the name.
+    /// for from here, and from `beside` and the folders around it. Where a source is missing, the place is the name, unless `strict`.
     ///
     /// # Errors
     /// [`Error::Input`] when a place cannot be read, and with file and line when the source has another number there than
     /// the program that printed the schema.
-    pub(super) fn name_by_sources(&mut self, schema: &Path, beside: &Path) -> Result<()> {
+    pub(super) fn name_by_sources(&mut self, schema: &Path, beside: &Path, strict: bool) -> Result<()> {
         let ats: Vec<Option<String>> =
             self.parameters.iter().map(|own| own.source().map(str::to_string)).collect();
         let mut files: BTreeMap<&str, Vec<(usize, Place<'_>)>> = BTreeMap::new();
@@ -57,6 +57,10 @@ impl Schema {
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
             let Some(path) = find(file, beside) else {
+                if strict {
+                    let reason = "with its numbers, is not found from here or around the program: run from where it was built";
+                    return Err(Error::input(file, reason));
+                }
                 named.extend(
                     places.iter().map(|&(id, _)| (id, file, plain(ats[id].as_deref().unwrap_or("")))),
                 );

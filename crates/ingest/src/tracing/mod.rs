@@ -41,7 +41,7 @@ impl Tracing<'_> {
     fn compiled(&self, path: &Path, trace: Option<&Path>) -> Result<(String, CompiledSchema)> {
         let mut schema = match self.schema {
             Some(path) => Schema::read(path)?,
-            None => Schema::read_beside(path, self.command.folder().as_deref().unwrap_or(path))?,
+            None => Schema::read_named(path, self.command.folder().as_deref().unwrap_or(path), true)?,
         };
         trace.map_or(Ok(()), |trace| boards::place_on_boards(&mut schema, trace))?;
         let compiled = CompiledSchema::try_new(&schema).map_err(|error| match (error, self.schema) {
@@ -56,8 +56,6 @@ impl Tracing<'_> {
 /// Traces the positions of `inputs`, and writes a dataset to `output`. Inputs are lines
 /// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads.
 /// `configure` makes the settings of the import of a schema; a program that traces itself writes it last.
-///
-/// The traces are kept in files next to the output until they are imported.
 ///
 /// # Errors
 /// As [`convert`] and [`import`](crate::trace::import); [`Error::Input`] when the command fails, hangs, or
@@ -137,10 +135,9 @@ pub fn import_traced(
                 }
             }
             if !written.is_file() {
-                let hint = "it traces itself by gputexel.hpp or gputexel-trace, or needs a --schema";
-                return Err(command.fails(&format!(
-                    "has written no schema, which it is asked for by --schema FILE: {hint}"
-                )));
+                let reason = "has written no schema, which --schema FILE asks for: is it built with -DGPUTEXEL, or with the \
+                              feature record? Other traces need a --schema";
+                return Err(command.fails(reason));
             }
             let (schema, compiled) = tracing.compiled(&written, Some(&traces[0]))?;
             (schema, configure(compiled)?)
