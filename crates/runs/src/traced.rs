@@ -63,7 +63,9 @@ pub(crate) fn traced(
         reading: settings.extraction.clone().unwrap_or_else(default_extraction),
     };
     let report = reporting(observe, |progress| {
-        let configure = &mut |schema| Ok(ImportSettings::new(schema));
+        let (max_bad_share, threads) = (tracing.reading.max_bad_share, tracing.reading.threads);
+        let configure =
+            &mut |schema| Ok(ImportSettings { max_bad_share, threads, ..ImportSettings::new(schema) });
         import_traced(&inputs[1..], &tracing, &path, &mut Hooks { cancel, progress }, configure)
     })?;
     observe(RunEvent::Traced { report: &report })?;

@@ -87,6 +87,10 @@ mod tests {
             Just("int"),
             Just(","),
             Just("[[NOT USED]]"),
+            Just("{"),
+            Just("}"),
+            Just("="),
+            Just("S(1, 2)"),
             Just("\u{feff}"),
             Just("0.25"),
             Just("'"),
@@ -101,6 +105,9 @@ mod tests {
             let path = Path::new("x");
             let _ = ParamsFile::parse(&source, path).map(|file| file.text());
             let _ = TuneFile::parse(&tune, path);
+            for file in ["x.cpp", "x.rs"] {
+                let _ = super::literals::literals(&source, super::languages::Language::of(Path::new(file)));
+            }
             let Ok(template) = Template::parse(&tune, "p") else { return Ok(()) };
             let _ = nearest::nearest(&source, &template);
             for template in [template.named(), template] {

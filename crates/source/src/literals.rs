@@ -63,7 +63,7 @@ impl Source {
 }
 
 /// Finds the literals of a source, in order. Their names are unique: others of the same name have a number.
-fn literals(text: &str, language: Language) -> Vec<Literal> {
+pub(crate) fn literals(text: &str, language: Language) -> Vec<Literal> {
     let tokens = code(text, language);
     let source = Scan::new(text, &tokens, language);
     let mut names = HashSet::new();

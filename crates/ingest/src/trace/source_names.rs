@@ -38,7 +38,8 @@ impl<'a> Place<'a> {
 
 impl Schema {
     /// Names the parameters that have a place instead of a name, by the declarations in the sources, which are looked
-    /// for from here, and from `beside` and the folders around it. Where a source is missing, the place is the name, unless `strict`.
+    /// for from here, and from `beside` and the folders around it. Unless `strict`, the place is the name where a
+    /// source is missing.
     ///
     /// # Errors
     /// [`Error::Input`] when a place cannot be read, and with file and line when the source has another number there than
@@ -53,6 +54,7 @@ impl Schema {
             let place = Place::parse(at).ok_or_else(wrong)?;
             files.entry(place.file).or_default().push((id, place));
         }
+        let place_name = |id: usize| plain(ats[id].as_deref().unwrap_or_default());
         let mut named: Vec<(usize, &str, String)> = Vec::new();
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
@@ -61,9 +63,7 @@ impl Schema {
                     let reason = "with its numbers, is not found from here or around the program: run from where it was built";
                     return Err(Error::input(file, reason));
                 }
-                named.extend(
-                    places.iter().map(|&(id, _)| (id, file, plain(ats[id].as_deref().unwrap_or("")))),
-                );
+                named.extend(places.iter().map(|&(id, _)| (id, file, place_name(id))));
                 continue;
             };
             let source = Source::read(&path)?;
@@ -83,7 +83,7 @@ impl Schema {
                         plain(&literal.name)
                     }
                     // A macro, or an expression: nothing that could be written.
-                    None => plain(ats[id].as_deref().unwrap_or("")),
+                    None => place_name(id),
                 };
                 named.push((id, file, name));
             }

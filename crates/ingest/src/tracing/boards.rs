@@ -18,7 +18,7 @@ const MIN_ROWS: usize = 20;
 /// Indices of the trace by the numbers in brackets behind a table's name.
 type Table = Vec<(usize, u32)>;
 
-/// What a table may be: a role, and the squares in its order.
+/// A hypothesis about a table: whose squares it has, and in which order.
 struct Guess {
     role: Role,
     squares: [usize; 64],

@@ -48,12 +48,8 @@ pub(super) fn fill(
         }
         for (i, (range, number)) in literal.numbers.iter().enumerate() {
             let phase = if tied { moved.first().copied().unwrap_or(0) } else { i };
-            if !moved.contains(&phase) {
-                let new = source.loaded.text[range.clone()].to_string();
-                replacements.push(Replacement { start: range.start, end: range.end, new });
-                continue;
-            }
-            let tuned = number.round(of(values, phase));
+            let moves = moved.contains(&phase);
+            let tuned = if moves { number.round(of(values, phase)) } else { number.value };
             let is_start = start.is_some_and(|start| number.round(of(start, phase)) == number.value);
             if !(trust || is_start || number.value == tuned) {
                 let there = shown_number(number.value);
@@ -70,7 +66,7 @@ pub(super) fn fill(
                 };
                 return Err(wrong(reason));
             }
-            if !tied && source.loaded.language.is_c && tuned.abs() > f64::from(i16::MAX) {
+            if moves && !tied && source.loaded.language.is_c && tuned.abs() > f64::from(i16::MAX) {
                 let tuned = shown_number(tuned);
                 return Err(wrong(format!(
                     "{}: {tuned} does not fit the 16 bits of a packed pair",
