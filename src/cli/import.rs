@@ -97,7 +97,8 @@ impl Subcommand for ImportArgs {
                 reading.max_bad_share = self.max_bad_share;
                 reading.force = self.force;
                 reading.threads = self.threads.unwrap_or(reading.threads);
-                let tracing = Tracing { command: &command, schema: self.schema.as_deref(), reading };
+                let tracing =
+                    Tracing { command: &command, schema: self.schema.as_deref(), reading, played: None };
                 with_progress(context, |hooks| {
                     import_traced(&self.inputs, &tracing, output, hooks, &mut configure)
                 })?

@@ -18,7 +18,11 @@ pub struct TraceCommandArgs {
 impl TraceCommandArgs {
     /// Returns the command, if given.
     pub fn command(&self) -> Result<Option<TraceCommand>> {
-        let deadline = self.trace_deadline.unwrap_or(DEFAULT_DEADLINE.as_secs_f64());
-        self.trace_command.as_deref().map(|text| TraceCommand::try_new(text, deadline)).transpose()
+        self.trace_command.as_deref().map(|text| self.try_new(text)).transpose()
+    }
+
+    /// Returns another command that has as much time.
+    pub fn try_new(&self, text: &str) -> Result<TraceCommand> {
+        TraceCommand::try_new(text, self.trace_deadline.unwrap_or(DEFAULT_DEADLINE.as_secs_f64()))
     }
 }

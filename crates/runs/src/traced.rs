@@ -60,6 +60,7 @@ pub(crate) fn traced(
     let tracing = Tracing {
         command,
         schema: None,
+        played: None,
         reading: settings.extraction.clone().unwrap_or_else(default_extraction),
     };
     let report = reporting(observe, |progress| {

@@ -1,7 +1,6 @@
 //! Numbers that write on a tape what is done with them.
 
-mod rows;
-mod schema;
+mod tape;
 mod trace;
 
 use std::cell::RefCell;
@@ -153,8 +152,8 @@ impl Eq for Pair {} // for structures that derive it
 #[rustfmt::skip]
 pub(crate) enum Op {
     #[default]
-    Constant, Parameter, Linear, Make, Mg, Eg, Relu, Relu2, Square, Sigmoid, Table, Product, BoundedMg, BoundedEg, ScaleEg,
-    Scale, Taper,
+    Constant, Parameter, Linear, Make, Mg, Eg, Taper, Sign, Relu, Relu2, Square, Sigmoid, Table, Product, ProductPair,
+    BoundedMg, BoundedEg, ScaleEg, Scale,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -165,7 +164,7 @@ struct Node {
     site: u32,
     k: [f64; 3], // constants of the verb; of a sum the factors of a and b
     v: Two,
-    share: Two, // of a walk backwards
+    shares: tape::Shares, // of a walk backwards
     waiting: bool,
 }
 
@@ -174,9 +173,7 @@ struct Parameter {
     pair: bool,
     source: Two,
     value: Two,
-    node: (u32, u32),  // its latest, and the generation
-    linear: [bool; 2], // the phases in which the linear part counts it
-    used: [bool; 2],   // the values that other sums use
+    node: (u32, u32), // its latest, and the generation
 }
 
 impl Parameter {
@@ -207,7 +204,8 @@ struct Tape {
     current: u32,
     recording: bool,
     turned: bool,
-    rows: rows::Rows,
+    verbs: Vec<(Op, u32, [f64; 3])>,
+    blocks: Vec<u32>, // nodes of verbs, in the order in which they are printed
 }
 
 static GENERATIONS: AtomicU32 = AtomicU32::new(1);
@@ -237,8 +235,8 @@ fn times<R: From<Score>>(a: Score, b: Score) -> R {
     match (a.handle, b.handle) {
         (_, Handle::Constant) => linear(a, b.v[0], 0, 0.),
         (Handle::Constant, _) if !a.pair => linear(b, a.v[0], 0, 0.),
-        _ if a.pair => record(Op::Product, b, a, [2.; 3], Location::caller()).into(),
-        _ => record(Op::Product, a, b, [1.; 3], Location::caller()).into(),
+        _ if a.pair => record(Op::ProductPair, b, a, [0.; 3], Location::caller()).into(),
+        _ => record(Op::Product, a, b, [0.; 3], Location::caller()).into(),
     }
 }
 #[track_caller]
@@ -381,13 +379,9 @@ impl Tape {
             let new = self.parameters.len() as u32;
             let &mut i = self.by_place.entry(place).or_insert(new);
             if i == new {
-                let (node, linear, used) = ((0, 0), [false; 2], [false; 2]);
-                let mut p = Parameter { place, pair: s.pair, source: s.v, value: s.v, node, linear, used };
+                let mut p = Parameter { place, pair: s.pair, source: s.v, value: s.v, node: (0, 0) };
                 p.value = p.numbers(&self.values);
                 self.parameters.push(p);
-            }
-            if self.parameters.len() > rows::MOST {
-                refuse(place, "there are more numbers than a schema has room for");
             }
             self.cache[slot] = (address, i);
         }
@@ -421,13 +415,13 @@ impl Tape {
             Op::Square => [x * x.abs(); 2],
             Op::Sigmoid => [k[1] / (1. + (-x / k[0]).exp()); 2],
             Op::Table => [line(&self.knots[&site], x); 2],
-            Op::Product => [x * b[0], x * b[1]],
+            Op::Product | Op::ProductPair => [x * b[0], x * b[1]],
             Op::BoundedMg => [bounded(x), y],
             Op::BoundedEg => [x, bounded(y)],
             Op::ScaleEg => [x, y * factor()],
             Op::Scale => [x * factor(); 2],
             Op::Taper => [(x * k[0] + y * (k[1] - k[0])) / k[1]; 2],
-            Op::Constant | Op::Parameter | Op::Mg => [x; 2],
+            Op::Constant | Op::Parameter | Op::Mg | Op::Sign => [x; 2],
         }
     }
 }

@@ -15,11 +15,10 @@ pub fn module() -> String {
 /// Lines of the crate that concern this file.
 const OWN: [&str; 2] = ["#[cfg(feature = \"sources\")]", "pub mod sources;"];
 /// The files of the crate and the modules that they are.
-const MODULES: [(&str, &str); 5] = [
+const MODULES: [(&str, &str); 4] = [
     ("play", include_str!("play.rs")),
     ("record", include_str!("record.rs")),
-    ("record/rows", include_str!("record/rows.rs")),
-    ("record/schema", include_str!("record/schema.rs")),
+    ("record/tape", include_str!("record/tape.rs")),
     ("record/trace", include_str!("record/trace.rs")),
 ];
 

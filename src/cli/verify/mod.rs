@@ -55,9 +55,9 @@ pub struct VerifyArgs {
     /// command line, if it was probed
     #[arg(required = true, value_name = "TRACE|ENGINE")]
     inputs: Vec<PathBuf>,
-    /// Tuned values: a params.json or the folder of a run
-    #[arg(long, value_name = "PARAMS|RUN")]
-    params: PathBuf,
+    /// Tuned values: a params.json or the folder of a run [default with --played: those of the trace]
+    #[arg(long, value_name = "PARAMS|RUN", required_unless_present = "played")]
+    params: Option<PathBuf>,
     /// Schema that defines the indices of traces
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
@@ -75,6 +75,16 @@ pub struct VerifyArgs {
     max_bad_share: f64,
     #[command(flatten)]
     tracing: TraceCommandArgs,
+    /// Build of a program that traces itself that plays, compiled without -DGPUTEXEL (or the feature): its evaluations
+    /// are compared in place of the recorded ones
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        requires = "trace_command",
+        conflicts_with = "schema",
+        help_heading = "Tracing"
+    )]
+    played: Option<String>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -83,12 +93,13 @@ impl Subcommand for VerifyArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let is_traced = self.schema.is_some() || self.tracing.command()?.is_some();
         if let Some(engine) = probed::engine_in(&self.inputs).filter(|_| !is_traced)
-            && let Some(probed) = Probed::find(&engine, &self.params, &self.before)?
+            && let Some(params) = &self.params
+            && let Some(probed) = Probed::find(&engine, params, &self.before)?
         {
             if self.start.is_some() {
                 return Err(Error::Usage("--start: that of a probe is in its dataset".to_string()).into());
             }
-            return probed.verify(&engine, self, context);
+            return probed.verify(&engine, params, self, context);
         }
         if let Some(flag) = self.engine.given() {
             let reason = "is for an engine whose dataset was made by 'gputexel probe'";
@@ -101,19 +112,23 @@ impl Subcommand for VerifyArgs {
 impl VerifyArgs {
     fn compare(&self, context: &Context) -> anyhow::Result<()> {
         let kind = match (&self.schema, self.tracing.command()?) {
-            (schema, Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
+            (schema, Some(command)) => {
+                let played = self.played.as_deref().map(|text| self.tracing.try_new(text)).transpose()?;
+                EvaluationKind::Traced { schema: schema.clone(), command, played }
+            }
             (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
             (None, None) if self.has_datasets()? => EvaluationKind::Datasets,
             (None, None) => EvaluationKind::Positions,
         };
-        let start = match &self.start {
-            Some(path) => StartValues::File(path.clone()),
-            None => start_of(&self.params)?.map_or(StartValues::Schema, StartValues::Theta),
+        let start = match (&self.start, &self.params) {
+            (Some(path), _) => StartValues::File(path.clone()),
+            (None, Some(params)) => start_of(params)?.map_or(StartValues::Schema, StartValues::Theta),
+            (None, None) => StartValues::Theta(Vec::new()),
         };
         let before = match &self.before[..] {
             // Computed features do not depend on the engine.
             [] if matches!(kind, EvaluationKind::Positions) => Vec::new(),
-            [] => datasets_of(&self.params),
+            [] => self.params.as_deref().map_or_else(Vec::new, datasets_of),
             given => given.to_vec(),
         };
         let request = VerificationRequest {
@@ -195,9 +210,10 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 None => String::new(),
             };
             format!(
-                "{} of {} evaluations are not those of the tuned values: {what}{sure}{rows}{unseen}",
+                "{} of {} evaluations are not those of the {}: {what}{sure}{rows}{unseen}",
                 grouped(found.differing),
-                grouped(found.compared)
+                grouped(found.compared),
+                if args.params.is_some() { "tuned values" } else { "trace" },
             )
         }
     };
@@ -220,8 +236,8 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         "evaluations {} of {} are those of {}{values}, to {} cp; mean absolute difference {:.3} cp",
         grouped(found.compared - found.differing - found.near_kinks),
         grouped(found.compared),
-        args.params.display(),
-        args.tolerance,
+        args.params.as_ref().map_or("the trace".into(), |params| params.display().to_string()),
+        found.tolerance_cp,
         found.mean_size_cp
     );
     if found.near_kinks > 0 {
@@ -239,7 +255,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         );
     }
     let _ = match &found.rows {
-        None if found.sources.is_none() => Ok(()),
+        None if found.sources.is_none() || args.params.is_none() => Ok(()),
         None => writeln!(text, "rows        not compared: no dataset from before is known (--before)"),
         Some(rows) => match rows.changed {
             None => writeln!(
@@ -270,6 +286,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         );
     }
     match &found.verdict {
+        Verdict::Tuned if args.params.is_none() => text += "verified    what is recorded is what is played\n",
         Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
         Verdict::Other { suspects, explained } => {
             describe_suspects(&mut text, found, suspects, *explained, args)

@@ -139,7 +139,13 @@ impl Probed {
     }
 
     /// Fails unless the engine evaluates with the tuned values, or where these are not linear, better than before.
-    pub fn verify(&self, text: &str, args: &VerifyArgs, context: &Context) -> anyhow::Result<()> {
+    pub fn verify(
+        &self,
+        text: &str,
+        params: &Path,
+        args: &VerifyArgs,
+        context: &Context,
+    ) -> anyhow::Result<()> {
         check_tolerance(args.tolerance)?;
         if Path::new(text).is_file() && !is_program(text) {
             let reason = format!(
@@ -157,7 +163,7 @@ impl Probed {
                 format!("--set {}: the run has tuned it, and its value is what is verified", setting.name);
             return Err(Error::Usage(text).into());
         }
-        let tuned = self.tuned(&args.params)?;
+        let tuned = self.tuned(params)?;
         let (rows, positions) = self.positions()?;
         let settings = AgainSettings {
             command: command.clone(),
@@ -169,7 +175,7 @@ impl Probed {
         let again = ask_again(record, &positions, &tuned, &settings, &context.cancel.into())?;
         let losses = self.losses(&rows, &again)?;
         let object = json!({ "asked": positions.len(), "again": again, "losses": losses });
-        print_result(context, &object, || self.describe(&again, losses.as_ref(), args))?;
+        print_result(context, &object, || self.describe(&again, losses.as_ref(), (params, args)))?;
         if self.better(&again.cause, losses.as_ref()).is_some() {
             return Ok(());
         }
@@ -271,7 +277,12 @@ impl Probed {
         Ok(Some(Losses { all: losses_of(&known), held_out }))
     }
 
-    fn describe(&self, again: &Again, losses: Option<&Losses>, args: &VerifyArgs) -> String {
+    fn describe(
+        &self,
+        again: &Again,
+        losses: Option<&Losses>,
+        (params, args): (&Path, &VerifyArgs),
+    ) -> String {
         let record = self.record();
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
@@ -295,17 +306,13 @@ impl Probed {
             count => format!(", {} rounded to whole numbers", grouped(count)),
         };
         match args.engine.as_built {
-            true => line(
-                "values",
-                format!("as built; those to be verified are of {}{rounded}", args.params.display()),
-            ),
+            true => {
+                line("values", format!("as built; those to be verified are of {}{rounded}", params.display()))
+            }
             false => {
                 let count = counted(again.values.len() as u64, "parameter");
                 let changed = format!("{} of them changed", grouped(again.changed));
-                line(
-                    "values",
-                    format!("{count} set to those of {}, {changed}{rounded}", args.params.display()),
-                );
+                line("values", format!("{count} set to those of {}, {changed}{rounded}", params.display()));
             }
         }
         for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {

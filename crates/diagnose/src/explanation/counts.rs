@@ -5,8 +5,8 @@ use gputexel_io::Result;
 use super::{Guess, Row, Rows};
 
 const MAX_COUNT: f64 = 16.0;
-/// Smallest value, centipawns: of smaller ones, nearly any difference is a multiple.
-const MIN_CP: f64 = 8.0;
+/// Smallest value, in tolerances: of smaller ones, nearly any difference is a multiple.
+const MIN_TOLERANCES: f64 = 8.0;
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let occurrences = rows.data.occurrences();
@@ -18,7 +18,9 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     };
     let mut out = Vec::new();
     for (id, feature) in rows.set.features.iter().enumerate().filter(|(id, _)| !in_sums(*id)) {
-        if rows.theta[id].abs().max(rows.theta[id + features].abs()) < MIN_CP {
+        if rows.theta[id].abs().max(rows.theta[id + features].abs())
+            < MIN_TOLERANCES * rows.tolerance_cp.max(1.0)
+        {
             continue;
         }
         let text = match occurrences[id] {

@@ -2,6 +2,7 @@
 //! after which nearly all of them agree.
 
 mod counts;
+mod functions;
 mod presence;
 mod tables;
 mod values;
@@ -184,7 +185,8 @@ impl<'a> Rows<'a> {
 
 type Family = fn(&Rows<'_>) -> Result<Vec<Guess>>;
 
-const FAMILIES: [Family; 4] = [views::guesses, tables::guesses, values::guesses, counts::guesses];
+const FAMILIES: [Family; 5] =
+    [views::guesses, tables::guesses, values::guesses, counts::guesses, functions::guesses];
 
 /// Explains why evaluations under θ differ from those that the engine printed. `facts` say what is known of
 /// positions beside their rows, in the order of the dataset; they may be empty.

@@ -17,7 +17,7 @@ use gputexel_ingest::trace::{
 };
 use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
+use gputexel_model::{FeatureSet, ParameterFile, Prior, ValueChange};
 use serde::Serialize;
 
 use super::check_tolerance;
@@ -45,6 +45,8 @@ pub enum EvaluationKind {
         /// `None` for a program that traces itself.
         schema: Option<PathBuf>,
         command: TraceCommand,
+        /// The build that plays, whose evaluations take the place of those of a program that traces itself.
+        played: Option<TraceCommand>,
     },
     Datasets,
     Positions,
@@ -55,12 +57,13 @@ pub struct VerificationRequest {
     /// The engine's output with the tuned values.
     pub inputs: Vec<PathBuf>,
     pub kind: EvaluationKind,
-    /// The tuned values: a parameter file, or the folder of a run.
-    pub params: PathBuf,
+    /// The tuned values: a parameter file, or the folder of a run; if absent, those that the program traces with.
+    pub params: Option<PathBuf>,
     pub start: StartValues,
     /// Dataset of the same positions from before, whose rows should not have changed.
     pub before: Vec<PathBuf>,
-    /// Difference of evaluations that is attributed to rounding, centipawns.
+    /// Difference of evaluations that is attributed to rounding, centipawns; of what is played, at least what the verbs of
+    /// the evaluation explain.
     pub tolerance_cp: f64,
     /// Maximum fraction of unusable lines in a trace; above it, the import ends with an error.
     pub max_bad_share: f64,
@@ -106,6 +109,8 @@ pub struct Verification {
     pub differing_from_start: Option<u64>,
     /// True if values are considered rounded to whole numbers, as they are in most sources.
     pub whole: bool,
+    /// Difference that is attributed to rounding, centipawns.
+    pub tolerance_cp: f64,
     /// Mean absolute difference from the tuned values, centipawns.
     pub mean_size_cp: f64,
     /// The largest differences from the tuned values.
@@ -131,8 +136,9 @@ impl VerificationRequest {
     /// imported into a temporary dataset, with progress and cancellation through `hooks`.
     pub fn run(&self, hooks: &mut Hooks<'_>) -> Result<Verification> {
         check_tolerance(self.tolerance_cp)?;
-        let file = ParameterFile::read(&self.params)?;
-        let Read { data, printed, sources, set, tuned, worst, facts } = self.read(&file, hooks)?;
+        let file = self.params.as_deref().map(ParameterFile::read).transpose()?;
+        let file = file.as_ref();
+        let Read { data, printed, sources, set, tuned, worst, facts } = self.read(file, hooks)?;
         if !printed.iter().any(|value| !value.is_nan()) {
             let text = match self.kind {
                 EvaluationKind::Positions => {
@@ -146,7 +152,7 @@ impl VerificationRequest {
             return Err(Error::input(&self.inputs[0], text));
         }
         let compared =
-            Compared { data: &data, printed: &printed, set: &set, tolerance_cp: self.tolerance_cp };
+            Compared { data: &data, printed: &printed, set: &set, tolerance_cp: self.tolerance_of(&set) };
         let start = match &self.start {
             StartValues::File(path) => Some(ParameterFile::read(path)?.theta(&set, path)?),
             StartValues::Theta(theta) => Some(theta.clone()),
@@ -175,12 +181,26 @@ impl VerificationRequest {
         out.unseen =
             ValueChange::of(&set, unseen.map(|(id, _)| id), start.as_deref().unwrap_or(&tuned), &tuned);
         out.unseen.retain(|value| start.is_none() || value.is_change());
-        let k = file.k.filter(|k| k.is_finite());
+        let k = file.and_then(|file| file.k).filter(|k| k.is_finite());
         out.errors = k.map(|k| compared.prediction_errors(&tuned, start.as_deref(), k)).transpose()?;
         Ok(Verification { rows, sources, ..out })
     }
 
-    fn read(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
+    /// Rounding of what is played: by the taper, and by each verb.
+    fn tolerance_of(&self, set: &FeatureSet) -> f64 {
+        let EvaluationKind::Traced { played: Some(_), .. } = self.kind else { return self.tolerance_cp };
+        let sums = set.program.as_ref().map_or(0, |program| program.accumulators.len());
+        self.tolerance_cp.max(if sums == 0 { 1.0 } else { 3f64.max(1.0 + sums as f64) })
+    }
+
+    fn values(&self, file: Option<&ParameterFile>, set: &FeatureSet) -> Result<Vec<f64>> {
+        match (file, &self.params) {
+            (Some(file), Some(path)) => file.theta(set, path),
+            _ => Prior::default_for(set).theta(set),
+        }
+    }
+
+    fn read(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
         let schema = match &self.kind {
             EvaluationKind::Traces(schema) => Some(schema),
             EvaluationKind::Traced { schema, .. } => schema.as_ref(),
@@ -191,18 +211,18 @@ impl VerificationRequest {
             let mut settings = ImportSettings::new(schema);
             settings.max_bad_share = self.max_bad_share;
             let set = settings.schema.feature_set();
-            let values = rounded(&file.theta(set, &self.params)?);
-            settings.reference = Some(Reference::try_new(set, values, self.tolerance_cp)?);
+            let values = rounded(&self.values(file, set)?);
+            settings.reference = Some(Reference::try_new(set, values, self.tolerance_of(set))?);
             Ok(settings)
         };
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
         let path = folder.path().join("trace.bin");
         let report = match &self.kind {
-            EvaluationKind::Traced { command, .. } => {
+            EvaluationKind::Traced { command, played, .. } => {
                 let schema = schema.map(PathBuf::as_path);
                 let mut reading = ConversionSettings::everything(Format::Games).reading;
                 reading.max_bad_share = self.max_bad_share;
-                let tracing = Tracing { command, schema, reading };
+                let tracing = Tracing { command, schema, reading, played: played.as_ref() };
                 import_traced(&self.inputs, &tracing, &path, hooks, &mut configure)?
             }
             _ => {
@@ -212,26 +232,26 @@ impl VerificationRequest {
         };
         let data = dataset::read(&path)?;
         let set = data.metadata().feature_set.clone();
-        let tuned = file.theta(&set, &self.params)?;
+        let tuned = self.values(file, &set)?;
         let printed = data.static_evaluations().to_vec();
         let (worst, facts) = (report.comparison.worst, report.facts);
         Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst, facts })
     }
 
-    fn read_datasets(&self, file: &ParameterFile) -> Result<Read> {
+    fn read_datasets(&self, file: Option<&ParameterFile>) -> Result<Read> {
         let data = dataset::read_many(&self.inputs)?;
         let set = data.metadata().feature_set.clone();
-        let tuned = file.theta(&set, &self.params)?;
+        let tuned = self.values(file, &set)?;
         let printed = data.static_evaluations().to_vec();
         Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
     }
 
-    fn read_positions(&self, file: &ParameterFile, hooks: &mut Hooks<'_>) -> Result<Read> {
-        let set = file.computed_set().ok_or_else(|| {
+    fn read_positions(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
+        let set = file.and_then(ParameterFile::computed_set).ok_or_else(|| {
             let text = "its features are the engine's own: the engine must trace them, and --schema say what they mean";
-            Error::input(&self.params, text)
+            Error::input(self.params.as_deref().unwrap_or(Path::new("")), text)
         })?;
-        let tuned = file.theta(&set, &self.params)?;
+        let tuned = self.values(file, &set)?;
         let selection = Selection { keep_ends: true, ..Selection::everything() };
         let max_bad_share = self.max_bad_share;
         let settings = ExtractSettings { selection, max_bad_share, ..ExtractSettings::new(set.clone()) };
@@ -282,6 +302,7 @@ impl Compared<'_> {
             near_kinks: found.near_kinks,
             differing_from_start,
             whole: is_whole,
+            tolerance_cp: self.tolerance_cp,
             mean_size_cp: found.sum_absolute / found.compared.max(1) as f64,
             worst: found.worst,
             rows: None,

@@ -141,6 +141,14 @@ impl<'a> Assembly<'a> {
                 report.record.path = path.display().to_string();
             }
         }
+        let differs = self.settings.recorded && self.comparison.differing > 0;
+        if let Some(worst) = self.comparison.worst.first().filter(|_| differs) {
+            let reason = format!(
+                "the record gives {:.3} in place of {:.3}: {}",
+                worst.computed_cp, worst.printed_cp, worst.comment
+            );
+            return Err(Error::input(&self.reports[worst.source].record.path, reason));
+        }
         let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
         let records = self.reports.iter().map(|report| report.record.clone()).collect();
         let metadata = self.writer.finish(records, [])?;
@@ -209,7 +217,7 @@ impl Sink for Assembly<'_> {
         }
         check_room(&self.writer)?;
         self.comparison.merge(&batch.comparison, source);
-        if self.settings.reference.is_some() {
+        if self.settings.reference.is_some() && !self.settings.recorded {
             self.facts.extend(batch.facts());
         }
         self.active.resize(self.active.len().max(batch.active.len()), 0);
@@ -236,7 +244,8 @@ impl Sink for Assembly<'_> {
         self.tally.merge(&batch.tally);
         self.agreement.merge(&batch.agreement);
         // A comparison of evaluations is more thorough than this check.
-        let asked = self.settings.trust_results || self.settings.reference.is_some();
+        let asked =
+            self.settings.trust_results || self.settings.reference.is_some() && !self.settings.recorded;
         if let (true, false, Some(verdict)) = (last, asked, self.agreement.clear_fault()) {
             let advice = Advice::default()
                 .text("\"point_of_view\" of the schema says whose results are, import ")

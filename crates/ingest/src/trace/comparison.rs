@@ -82,6 +82,25 @@ impl Reference {
         (row.offset_cp + score, near_kink)
     }
 
+    /// Returns each function of a row that counts: its term in the program, the sum that it takes, and what it is multiplied
+    /// by in the score, but for bounds and scale factors.
+    pub fn functions_of_row(&self, row: &ReferenceRow) -> Vec<(usize, f64, f64)> {
+        let Some((program, values)) = &self.program else { return Vec::new() };
+        let mut sums = RowSums::default();
+        sums.add_up(program, values, row.entries.iter().copied());
+        let (mg, eg) = row.shares.pair();
+        let terms = program.program().terms.iter().enumerate();
+        let effects = terms.flat_map(|(index, term)| {
+            let share = [mg, eg][term.target as usize] * term.scale;
+            let sides = program.term_effects(term, &sums.sums, sums.present).into_iter().zip([1.0, -1.0]);
+            let one = sides.filter_map(move |(effect, sign)| {
+                effect.map(|own| (index, own.sum, sign * share * own.times.unwrap_or(1.0)))
+            });
+            one.collect::<Vec<_>>()
+        });
+        effects.collect()
+    }
+
     /// Returns the score of a row of columns, without the constant offset, and true if it is so near a kink
     /// or jump that the rounding of an engine may lead to another score.
     pub(super) fn score(

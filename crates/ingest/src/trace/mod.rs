@@ -62,6 +62,8 @@ pub struct ImportSettings {
     pub force: bool,
     /// Parameters for comparing computed evaluations with those printed by the engine.
     pub reference: Option<Reference>,
+    /// True if evaluations must be those of the reference, as they are its own record.
+    pub recorded: bool,
 }
 
 impl ImportSettings {
@@ -73,6 +75,7 @@ impl ImportSettings {
             trust_results: false,
             force: false,
             reference: None,
+            recorded: false,
         }
     }
 

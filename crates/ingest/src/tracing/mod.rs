@@ -4,6 +4,8 @@ mod boards;
 mod command;
 mod dialogue;
 mod positions;
+mod rows;
+mod tape;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
@@ -17,13 +19,20 @@ use crate::conversion::{ConversionSettings, convert};
 use crate::extraction::ExtractSettings;
 use crate::reading::{Hooks, Progress, check_reading};
 use crate::trace::{
-    Answers, CompiledSchema, ImportReport, ImportSettings, Record, Schema, import_answers, refuse_schema,
+    Answers, CompiledSchema, ImportReport, ImportSettings, Record, Reference, Schema, import_answers,
+    refuse_schema,
 };
 use dialogue::Question;
 use gputexel_chess::formats::Format;
 use gputexel_dataset::TracingRecord;
 use gputexel_io::input::Input;
-use gputexel_io::{Error, Result, grouped, staging_folder};
+use gputexel_io::{Error, Result, SETTINGS_BYTES, grouped, read_whole_text, shown, staging_folder};
+use gputexel_model::Prior;
+use rows::{Apart, Finished, Rows};
+use tape::Table;
+
+/// A record must give what the evaluation gave, but for the precision of the dataset, centipawns.
+const RECORDED_CP: f64 = 0.01;
 
 /// Settings of an import for the schema of its traces.
 pub type Configure<'a> = dyn FnMut(CompiledSchema) -> Result<ImportSettings> + 'a;
@@ -33,6 +42,8 @@ pub struct Tracing<'a> {
     pub command: &'a TraceCommand,
     /// File of the schema; `None` for a program that traces itself and writes its own, asked by `--schema FILE`.
     pub schema: Option<&'a Path>,
+    /// The build of such a program that plays: its evaluations take the place of the recorded ones.
+    pub played: Option<&'a TraceCommand>,
     /// How inputs other than lines are read, and which of their positions are traced.
     pub reading: ExtractSettings,
 }
@@ -96,51 +107,69 @@ pub fn import_traced(
         warnings.push(told);
     }
     let mut answered = 0;
-    let mut ask =
-        |name: &Path, lines: &Path, schema: Option<&CompiledSchema>, written: Option<&Path>, trace: &Path| {
-            let question = Question { command, name, schema, written };
-            let bytes_read = Arc::default();
-            let bytes_total = std::fs::metadata(lines).ok().map(|file| file.len());
-            let input = Input::open(lines, Arc::clone(&bytes_read))?;
-            let file = File::create(trace).map_err(|e| Error::io(trace, e))?;
-            let mut file = BufWriter::with_capacity(1 << 16, file);
-            let mut count = 0;
-            dialogue::ask(&question, input, &mut file, hooks.cancel, |answers| {
-                count = answers;
-                let bytes_read = bytes_read.load(std::sync::atomic::Ordering::Relaxed);
-                (hooks.progress)(Progress { bytes_read, bytes_total, positions: answered + answers });
-            })?;
-            answered += count;
-            file.flush().map_err(|e| Error::io(trace, e))
-        };
+    let mut ask = |command,
+                   name: &Path,
+                   lines: &Path,
+                   schema: Option<&CompiledSchema>,
+                   written: Option<&Path>,
+                   trace: &Path| {
+        let question = Question { command, name, schema, written };
+        let bytes_read = Arc::default();
+        let bytes_total = std::fs::metadata(lines).ok().map(|file| file.len());
+        let input = Input::open(lines, Arc::clone(&bytes_read))?;
+        let file = File::create(trace).map_err(|e| Error::io(trace, e))?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        let mut count = 0;
+        dialogue::ask(&question, input, &mut file, hooks.cancel, |answers| {
+            count = answers;
+            let bytes_read = bytes_read.load(std::sync::atomic::Ordering::Relaxed);
+            (hooks.progress)(Progress { bytes_read, bytes_total, positions: answered + answers });
+        })?;
+        answered += count;
+        file.flush().map_err(|e| Error::io(trace, e))
+    };
     let trace = |i: usize| folder.path().join(format!("{i}.svm"));
     let traces: Vec<PathBuf> = (0..inputs.len()).map(trace).collect();
     let (schema, settings) = match known {
         Some((schema, settings)) => {
             for ((input, lines), trace) in inputs.iter().zip(&lines).zip(&traces) {
-                ask(input, lines, Some(&settings.schema), None, trace)?;
+                ask(command, input, lines, Some(&settings.schema), None, trace)?;
             }
             (schema, settings)
         }
         None => {
             // Indices are given in the order of their first use, so that one process traces all inputs.
-            let written = folder.path().join("schema.json");
-            match &lines[..] {
-                [one] => ask(&inputs[0], one, None, Some(&written), &traces[0])?,
+            let [table, schema] = ["table.json", "schema.json"].map(|name| folder.path().join(name));
+            let tape = folder.path().join("tape.txt");
+            let (all, counts) = match &lines[..] {
+                [one] => (one.clone(), vec![usize::MAX]),
                 several => {
-                    let [all, answers] = ["all.fens", "all.svm"].map(|name| folder.path().join(name));
+                    let all = folder.path().join("all.fens");
                     let counts = join_lines(several, &all)?;
-                    ask(&inputs[0], &all, None, Some(&written), &answers)?;
-                    split_lines(&answers, &counts, &traces)?;
+                    (all, counts)
                 }
-            }
-            if !written.is_file() {
+            };
+            ask(command, &inputs[0], &all, None, Some(&table), &tape)?;
+            if !table.is_file() {
                 let reason = "has written no schema, which --schema FILE asks for: is it built with -DGPUTEXEL, or with the \
                               feature record? Other traces need a --schema";
                 return Err(command.fails(reason));
             }
-            let (schema, compiled) = tracing.compiled(&written, Some(&traces[0]))?;
-            (schema, configure(compiled)?)
+            let evaluations = folder.path().join("played.txt");
+            if let Some(played) = tracing.played {
+                ask(played, &inputs[0], &all, None, None, &evaluations)?;
+            }
+            let played = tracing.played.map(|played| (played, &*evaluations));
+            write_rows(command, (&table, &tape), played, &schema, &counts, &traces)?;
+            let (schema, compiled) = tracing.compiled(&schema, Some(&traces[0]))?;
+            let mut settings = configure(compiled)?;
+            if settings.reference.is_none() {
+                let set = settings.schema.feature_set();
+                let theta = Prior::default_for(set).theta(set)?;
+                settings.reference = Some(Reference::try_new(set, theta, RECORDED_CP)?);
+                settings.recorded = true;
+            }
+            (schema, settings)
         }
     };
     let record = TracingRecord { command: command.to_string(), schema };
@@ -151,6 +180,52 @@ pub fn import_traced(
     }
     report.seconds = start.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Writes the schema that the tapes of a program mean, and so many of their rows to each trace.
+fn write_rows(
+    command: &TraceCommand,
+    (table, tape): (&Path, &Path),
+    played: Option<(&TraceCommand, &Path)>,
+    schema: &Path,
+    counts: &[usize],
+    traces: &[PathBuf],
+) -> Result<()> {
+    let text = read_whole_text(table, SETTINGS_BYTES).map_err(|e| Error::io(table, e))?;
+    let table: Table = serde_json::from_str(&text)
+        .map_err(|e| command.fails(&format!("writes a table that is none: {e}")))?;
+    let refused = |reason: String| command.fails(&reason);
+    table.check().map_err(refused)?;
+    let mut known = Apart::default();
+    loop {
+        let mut rows = Rows::new(&table, known);
+        let open = |path: &Path| File::open(path).map_err(|e| Error::io(path, e));
+        let mut lines = BufReader::new(open(tape)?).lines();
+        let mut evaluations =
+            played.map(|(_, path)| open(path).map(|file| BufReader::new(file).lines())).transpose()?;
+        for (trace, &count) in traces.iter().zip(counts) {
+            let mut sink = BufWriter::new(File::create(trace).map_err(|e| Error::io(trace, e))?);
+            for line in lines.by_ref().take(count) {
+                let line = line.map_err(|e| Error::io(tape, e))?;
+                let answer = evaluations.as_mut().and_then(Iterator::next);
+                let eval = match (answer, played) {
+                    (Some(answer), Some((command, path))) if !line.starts_with('#') => {
+                        let answer = answer.map_err(|e| Error::io(path, e))?;
+                        let none = || command.fails(&format!("prints no evaluation: '{}'", shown(&answer)));
+                        Some(rows::evaluation(&answer).ok_or_else(none)?)
+                    }
+                    _ => None,
+                };
+                let row = rows.add(&line, eval).map_err(refused)?;
+                sink.write_all(row.as_bytes()).map_err(|e| Error::io(trace, e))?;
+            }
+            sink.flush().map_err(|e| Error::io(trace, e))?;
+        }
+        match rows.finish().map_err(refused)? {
+            Finished::Schema(text) => return std::fs::write(schema, text).map_err(|e| Error::io(schema, e)),
+            Finished::Again(found) => known = found,
+        }
+    }
 }
 
 /// Returns the file of an input's lines, converted if it has others, and warnings.
@@ -201,20 +276,4 @@ fn join_lines(files: &[PathBuf], to: &Path) -> Result<Vec<usize>> {
     }
     sink.flush().map_err(|e| Error::io(to, e))?;
     Ok(counts)
-}
-
-/// Writes so many lines of a file to each of others.
-fn split_lines(from: &Path, counts: &[usize], files: &[PathBuf]) -> Result<()> {
-    let mut source = BufReader::new(File::open(from).map_err(|e| Error::io(from, e))?);
-    let mut line = Vec::new();
-    for (path, &count) in files.iter().zip(counts) {
-        let mut sink = BufWriter::new(File::create(path).map_err(|e| Error::io(path, e))?);
-        for _ in 0..count {
-            line.clear();
-            source.read_until(b'\n', &mut line).map_err(|e| Error::io(from, e))?;
-            sink.write_all(&line).map_err(|e| Error::io(path, e))?;
-        }
-        sink.flush().map_err(|e| Error::io(path, e))?;
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Traces of positions, values, and leaves of the search.
 
-use super::{PLAYING, TAPE, Value, Values, rows};
+use super::{PLAYING, TAPE, Value, Values, tape};
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
@@ -61,7 +61,7 @@ pub fn trace_from<R: Outcome>(
                 continue;
             };
             let mut row = format!("{} qid:{}", words[1], words[0]);
-            match rows::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
+            match tape::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
                 Ok(true) => writeln!(output, "{row} # {fen}")?,
                 Ok(false) => writeln!(output, "# skipped: no tuned number counts here")?,
                 Err(why) => writeln!(output, "# skipped: {}", why.replace(['\n', '\r'], " "))?,
@@ -69,7 +69,7 @@ pub fn trace_from<R: Outcome>(
         }
         output.flush()?;
         let Some(path) = schema else { return Ok(()) };
-        std::fs::write(path, TAPE.with_borrow(|t| t.schema()))
+        std::fs::write(path, TAPE.with_borrow(|t| t.table()))
     });
     match catch_unwind(run) {
         Ok(done) => done.map_err(|e| said(format!("gputexel: {e}"))),

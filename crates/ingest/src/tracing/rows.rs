@@ -1,0 +1,754 @@
+//! From the tapes of a program that traces itself to rows of a trace, and the schema that says what they mean.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::tape::{Entry, Leaf, Op, Table, Tape, Two, parse};
+
+/// Indices of a trace: columns, then constants, then numbers; each further sum has a range of its own.
+const FIRST: usize = 4;
+const CONSTANTS: [(&str, Two); 3] = [("present", [0.0; 2]), ("one_mg", [1.0, 0.0]), ("one_eg", [0.0, 1.0])];
+const OWN: usize = CONSTANTS.len();
+const PHASES: [&str; 2] = ["mg", "eg"];
+/// As large as limits can be in the engine.
+const UNLIMITED: f64 = (1 << 30) as f64;
+
+type Refusal<T> = std::result::Result<T, String>;
+type Entries = Vec<(usize, f64)>;
+
+/// A call of a verb in all positions: its verb, and which call from a side's view it is.
+type Call = (usize, usize);
+
+/// A function of a sum that counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Term {
+    call: Call,
+    /// Whose value of the sum it takes; of a sum without phases none.
+    value: Option<usize>,
+    /// Its factors in the middlegame and in the endgame.
+    to: Two,
+    /// Multiplied by the sum that follows: 1 by a value, 2 by a pair.
+    times: usize,
+    /// Whose value of that.
+    by: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Role {
+    Terms(Vec<Term>),
+    /// Multiplies the terms of the sum before.
+    Factor,
+    /// A bound or scale factor, which comes last.
+    Stage(usize),
+    /// Adds the middlegame (0) or endgame values of numbers to the middlegame or endgame value.
+    Apart(usize, usize),
+}
+
+/// An accumulator of the schema.
+struct Sum {
+    role: Role,
+    /// White's, and Black's.
+    sides: [bool; 2],
+    /// Whose values of pairs it adds up; none: both, or there are no pairs.
+    phase: Option<usize>,
+    members: BTreeSet<usize>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    /// The phases in which the linear part counts it.
+    linear: [bool; 2],
+    /// Its values that other sums use.
+    used: [bool; 2],
+}
+
+/// What holds in all positions, if not in each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Apart {
+    /// Numbers that count differently in middlegame and endgame.
+    numbers: BTreeSet<usize>,
+    /// Verbs that do not take the same sum, or with itself, one whose factor changes.
+    verbs: BTreeSet<(usize, usize)>,
+}
+
+pub(super) enum Finished {
+    Schema(String),
+    /// All positions are to be read once more, with what they have shown.
+    Again(Apart),
+}
+
+/// The sum that a function takes: numbers of one phase, and a constant.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Argument {
+    numbers: Vec<(usize, f64)>,
+    constant: Two,
+    phase: Option<usize>,
+}
+
+/// A function of a position, before it is known with which others it shares a sum.
+struct Function {
+    term: Term,
+    black: bool,
+    of: Argument,
+    by: Option<Argument>,
+}
+
+/// An evaluation as a sum: matrices say what the values of a number count in those of the score.
+#[derive(Default)]
+struct Score {
+    constant: Two,
+    numbers: BTreeMap<usize, [Two; 2]>,
+    calls: Vec<(usize, Two)>,
+    stages: Vec<(usize, Two)>,
+}
+
+#[derive(Default)]
+struct Row {
+    offset: f64,
+    entries: Entries,
+    /// Of the scale factor, as if White were stronger; the sum of that, what it multiplies, and true if from Black's view.
+    factor: Entries,
+    stage: Option<usize>,
+    scaled: Option<usize>,
+    reversed: bool,
+}
+
+pub(super) struct Rows<'a> {
+    table: &'a Table,
+    sums: Vec<Sum>,
+    homes: HashMap<Call, usize>,
+    numbers: Vec<Counted>,
+    constants_used: [bool; OWN],
+    has_offset: bool,
+    /// The phase of the middlegame; 0 before the first taper.
+    whole: f64,
+    phase: Option<f64>,
+    known: Apart,
+    /// What this reading has found to be apart, so that it must be repeated.
+    found: Apart,
+}
+
+/// The evaluation in a line of a program.
+pub(super) fn evaluation(line: &str) -> Option<f64> {
+    line.split_once(" eval:")?.1.split(' ').next()?.parse().ok()
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(table: &'a Table, known: Apart) -> Self {
+        Self {
+            table,
+            sums: Vec::new(),
+            homes: HashMap::new(),
+            numbers: vec![Counted::default(); table.numbers.len()],
+            constants_used: [false; OWN],
+            has_offset: false,
+            whole: 0.0,
+            phase: None,
+            found: known.clone(),
+            known,
+        }
+    }
+
+    fn base(&self, sum: usize, black: usize) -> usize {
+        FIRST + (1 + 2 * sum + black) * self.stride()
+    }
+    fn stride(&self) -> usize {
+        OWN + self.table.numbers.len()
+    }
+    fn op(&self, verb: usize) -> Op {
+        self.table.verbs[verb].op
+    }
+    fn refuse<T>(&self, verb: usize, what: &str) -> Refusal<T> {
+        Err(format!("{}: {what}, which the schema cannot say", self.table.verbs[verb].at))
+    }
+
+    /// Returns the row of a line of the program, with another evaluation, if there is one; lines without a tape are kept.
+    pub(super) fn add(&mut self, line: &str, played: Option<f64>) -> Refusal<String> {
+        let parts = line.split_once(" eval:").filter(|_| !line.starts_with('#'));
+        let Some((head, rest)) = parts else { return Ok(format!("{line}\n")) };
+        let (body, comment) = rest.split_once(" # ").unwrap_or((rest, ""));
+        let text = body.split_once(' ').map_or("", |(_, text)| text);
+        let parsed = evaluation(line).zip(parse(text.as_bytes(), self.table));
+        let Some((recorded, (tape, turned))) = parsed else {
+            return Err(format!("prints what is not a tape: '{}'", gputexel_io::shown(line)));
+        };
+        let mut row = self.analyze(&tape)?;
+        let mut factors = [row.factor.clone(), std::mem::take(&mut row.factor)]; // if White, or Black, is stronger
+        if let (Some(turned), Some(first)) = (turned, tape.branches.first()) {
+            let of_factor =
+                |on: &[usize], bounded| row.scaled.is_some_and(|of| self.is_sign(&tape, on, of, bounded));
+            let other = tape.branches.iter().find(|own| !of_factor(&own.on, true));
+            let decisive = tape.branches.iter().rfind(|own| of_factor(&own.on, false)).unwrap_or(first);
+            let mut second = self.analyze(&turned)?;
+            if (&second.entries, second.offset, second.stage) != (&row.entries, row.offset, row.stage) {
+                return self
+                    .refuse(first.verb, "a branch on the sign of a score changes more than a scale factor");
+            }
+            factors[usize::from(decisive.positive != row.reversed)] = std::mem::take(&mut second.factor);
+            if let Some(other) = other.filter(|_| factors[0] != factors[1]) {
+                let what =
+                    "a scale factor depends on the sign of another score than the one that it multiplies";
+                return self.refuse(other.verb, what);
+            }
+        }
+        let stride = self.stride();
+        for (black, factor) in factors.into_iter().enumerate() {
+            row.entries.extend(factor.into_iter().map(|(index, count)| (index + black * stride, count)));
+        }
+        row.entries.sort_unstable_by_key(|entry| entry.0);
+        self.has_offset |= row.offset != 0.0;
+        let mut out = head.to_string();
+        let mut put = |index: usize, count: f64| {
+            _ = match count as i32 {
+                whole if f64::from(whole) == count => write!(out, " {index}:{whole}"),
+                _ => write!(out, " {index}:{count}"),
+            }
+        };
+        if let Some(phase) = self.phase.filter(|phase| *phase != 0.0) {
+            put(1, phase);
+        }
+        put(2, played.unwrap_or(recorded));
+        if row.offset != 0.0 {
+            put(3, row.offset);
+        }
+        row.entries.iter().for_each(|&(index, count)| put(index, count));
+        out.extend([" # ", comment, "\n"]);
+        Ok(out)
+    }
+
+    /// Tells whether a branch is on the sign of what a factor multiplies; bounds keep it, unless they make it 0.
+    fn is_sign(&self, tape: &Tape, on: &[usize], of: usize, bounded: bool) -> bool {
+        let before = |&of: &usize| match tape.forms[of][..] {
+            [Entry { leaf: Leaf::Block(own), .. }]
+                if bounded && matches!(self.op(tape.blocks[own].verb), Op::BoundedMg | Op::BoundedEg) =>
+            {
+                Some(tape.blocks[own].takes[0])
+            }
+            _ => None,
+        };
+        std::iter::successors(Some(of), before).take(tape.blocks.len()).any(|of| on.contains(&of))
+    }
+
+    /// Adds a sum to a score, whose values count as `share` says.
+    fn expand(&mut self, tape: &Tape, form: usize, share: Two, into: &mut Score) -> Refusal<()> {
+        for &Entry { leaf, part, by } in &tape.forms[form] {
+            let to = [share[0] * by[0], share[1] * by[1]];
+            match leaf {
+                Leaf::Constant => into.constant = [0, 1].map(|k| into.constant[k] + to[k]),
+                Leaf::Number(own) => {
+                    let counts = into.numbers.entry(own).or_default();
+                    for k in 0..2 {
+                        counts[part.unwrap_or(k)][k] += to[k];
+                    }
+                }
+                Leaf::Block(own) => {
+                    let block = &tape.blocks[own];
+                    let op = self.op(block.verb);
+                    if part.is_some_and(|part| to[1 - part] != 0.0) {
+                        return self.refuse(block.verb, "its value of one phase is used in the other");
+                    }
+                    if op == Op::Taper {
+                        let [phase, whole] = block.taper;
+                        let is_taper = |inner: &Entry| matches!(inner.leaf, Leaf::Block(own) if self.op(tape.blocks[own].verb) == Op::Taper);
+                        let other = self.phase.is_some_and(|known| known != phase)
+                            || self.whole != 0.0 && self.whole != whole;
+                        if other || to[0] != to[1] || tape.forms[block.takes[0]].iter().any(is_taper) {
+                            return self.refuse(block.verb, "a second taper with another phase");
+                        }
+                        if !(0.0..=whole).contains(&phase) {
+                            return Err(format!(
+                                "{}: the phase is {phase}, of {whole}",
+                                self.table.verbs[block.verb].at
+                            ));
+                        }
+                        (self.phase, self.whole) = (Some(phase), whole);
+                        self.expand(tape, block.takes[0], to, into)?;
+                        continue;
+                    }
+                    let list = if op >= Op::BoundedMg { &mut into.stages } else { &mut into.calls };
+                    match list.iter_mut().find(|known| known.0 == own) {
+                        Some(known) => known.1 = [0, 1].map(|k| known.1[k] + to[k]),
+                        None => list.push((own, to)),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn in_score(&self, [m, e]: Two) -> f64 {
+        self.phase.map_or(m, |phase| (m * phase + e * (self.whole - phase)) / self.whole)
+    }
+
+    /// Splits an evaluation into what comes last (a factor, bounds), functions, and the linear part.
+    fn analyze(&mut self, tape: &Tape) -> Refusal<Row> {
+        let mut row = Row::default();
+        self.phase = None;
+        let (mut form, mut view, mut score) = (0, 1.0, Score::default());
+        for staged in 0.. {
+            score = Score::default();
+            self.expand(tape, form, [view; 2], &mut score)?;
+            let Some(&(own, share)) = score.stages.first() else {
+                if staged == 0 {
+                    row.offset = self.in_score(score.constant);
+                } else {
+                    self.put_constants(&mut row.entries, FIRST, score.constant, false);
+                }
+                break;
+            };
+            let block = &tape.blocks[own];
+            let alone = score.stages.len() == 1 && score.calls.is_empty() && score.numbers.is_empty();
+            let (op, whole) = (self.op(block.verb), if share[0] == 0.0 { share[1] } else { share[0] });
+            // A bounded pair of which one value is tapered alone would not be all of the score.
+            if !alone || share[0] != share[1] || whole.abs() != 1.0 || staged > tape.blocks.len() {
+                return self.refuse(block.verb, "tuned numbers are added after this, or it is multiplied");
+            }
+            row.offset += self.in_score(score.constant);
+            (form, view) = (block.takes[0], whole);
+            let sum = self.stage(block.verb)?;
+            let by = self.argument(tape, block.takes[1], false, block.verb)?;
+            self.sums[sum].phase = self.sums[sum].phase.or(by.phase);
+            if op >= Op::ScaleEg {
+                (row.stage, row.scaled, row.reversed) = (Some(sum), Some(form), view < 0.0);
+                self.put(&mut row.factor, &by, true, sum, 0);
+                self.sums[sum].sides[1] = true;
+            } else {
+                self.put(&mut row.entries, &by, true, sum, 0);
+            }
+        }
+        for (own, counts) in score.numbers {
+            self.put_number(&mut row.entries, own, counts)?;
+        }
+        let mut calls = HashMap::new();
+        let mut functions: Vec<Function> = Vec::new();
+        for (own, share) in score.calls.into_iter().rev() {
+            functions.push(self.function(tape, own, share, &mut calls)?); // in the order of evaluation
+        }
+        while !functions.is_empty() {
+            let first = functions.remove(0);
+            let mut terms = vec![first.term];
+            functions.retain(|other| {
+                let joins = self.takes_the_same(&first, other);
+                terms.extend(joins.then_some(other.term));
+                !joins
+            });
+            self.put_terms(&mut row.entries, &first, terms)?;
+        }
+        Ok(row)
+    }
+
+    /// A number of the linear part, unless it counts differently in the two phases in some position.
+    fn put_number(&mut self, to: &mut Entries, own: usize, counts: [Two; 2]) -> Refusal<()> {
+        let [[m, across], [back, e]] = counts;
+        let phases = [m != 0.0, e != 0.0];
+        let equal = phases != [true; 2] || (m - e).abs() <= 1e-12 * m.abs();
+        let known = self.numbers[own].linear;
+        let plain = equal && across == 0.0 && back == 0.0 && (known == [false; 2] || known == phases);
+        if self.known.numbers.contains(&own) || !plain {
+            if self.whole == 0.0 {
+                let at = &self.table.numbers[own].at;
+                return Err(format!("{at}: a value of one phase counts, but there is no taper()"));
+            }
+            self.found.numbers.insert(own);
+            for (value, target) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter() {
+                let count = counts[value][target];
+                if count != 0.0 {
+                    let sum = self.sum(Role::Apart(value, target));
+                    let number =
+                        Argument { numbers: vec![(own, count)], phase: Some(value), ..Argument::default() };
+                    self.put(to, &number, false, sum, 0);
+                }
+            }
+            return Ok(());
+        }
+        if phases != [false; 2] {
+            self.numbers[own].linear = phases;
+            to.push((FIRST + OWN + own, if m == 0.0 { e } else { m }));
+        }
+        Ok(())
+    }
+
+    fn put_constants(&mut self, to: &mut Entries, base: usize, [m, e]: Two, present: bool) {
+        for (own, count) in [f64::from(u8::from(present)), m, e].into_iter().enumerate() {
+            if count != 0.0 {
+                self.constants_used[own] = true;
+                to.push((base + own, count));
+            }
+        }
+    }
+
+    /// What a verb takes, or a function is multiplied by. If `present`, it has entries even if it is 0, so that it counts.
+    fn put(&mut self, to: &mut Entries, of: &Argument, present: bool, sum: usize, black: usize) {
+        let (base, begin) = (self.base(sum, black), to.len());
+        for &(own, count) in &of.numbers {
+            let single = self.table.numbers[own].is_pair().then_some(of.phase).flatten();
+            let used = &mut self.numbers[own].used;
+            *used = [0, 1].map(|k| used[k] || single.is_none_or(|phase| phase == k));
+            to.push((base + OWN + own, count));
+        }
+        self.put_constants(to, base, of.constant, present);
+        let own = &mut self.sums[sum];
+        own.sides[black] = true;
+        own.members.extend(to[begin..].iter().map(|entry| entry.0 - base));
+    }
+
+    /// The sum that a verb takes: a single value, or a pair.
+    fn argument(&self, tape: &Tape, form: usize, pair: bool, verb: usize) -> Refusal<Argument> {
+        let mut out = Argument::default();
+        for entry in &tape.forms[form] {
+            match entry.leaf {
+                Leaf::Constant => out.constant = entry.by,
+                Leaf::Number(own) => {
+                    let other =
+                        entry.part.is_some_and(|part| pair || out.phase.is_some_and(|phase| phase != part));
+                    if other || entry.by[0] != entry.by[1] {
+                        return self.refuse(verb, "middlegame and endgame values are mixed in its sum");
+                    }
+                    out.phase = out.phase.or(entry.part);
+                    out.numbers.push((own, entry.by[0]));
+                }
+                Leaf::Block(_) => return self.refuse(verb, "a function of a function"),
+            }
+        }
+        out.numbers.sort_unstable_by_key(|number| number.0);
+        Ok(out)
+    }
+
+    fn function(
+        &self,
+        tape: &Tape,
+        own: usize,
+        [m, e]: Two,
+        calls: &mut HashMap<(usize, bool), usize>,
+    ) -> Refusal<Function> {
+        let (mut block, [mut of, mut by]) = (&tape.blocks[own], tape.blocks[own].takes);
+        let product = block.verb;
+        let mut times = match self.op(block.verb) {
+            Op::Product => 1,
+            Op::ProductPair => 2,
+            _ => 0,
+        };
+        let inner = |form: usize| match tape.forms[form][..] {
+            [Entry { leaf: Leaf::Block(own), by, .. }]
+                if (Op::Relu..=Op::Table).contains(&self.op(tape.blocks[own].verb)) =>
+            {
+                Some((&tape.blocks[own], by[0]))
+            }
+            _ => None,
+        };
+        if times == 1 && inner(of).is_none() {
+            (of, by) = if inner(by).is_some() { (by, of) } else { (of, by) };
+        }
+        let mut share = [m, e];
+        if times > 0
+            && let Some((function, count)) = inner(of)
+        {
+            (block, of) = (function, function.takes[0]);
+            share = share.map(|to| to * count);
+        }
+        let black = share[usize::from(share[0] == 0.0)] < 0.0;
+        let call = calls.entry((block.verb, black)).or_default();
+        *call += 1;
+        let of = self.argument(tape, of, false, block.verb)?;
+        let mut by = if times == 0 { None } else { Some(self.argument(tape, by, times == 2, product)?) };
+        let mut to = if black { share.map(|to| -to) } else { share };
+        if self.known.verbs.contains(&(block.verb, block.verb)) {
+            // Its factor is another sum, of a constant or what it is multiplied by.
+            let (size, one) = (to[0].max(to[1]), to.map(|to| f64::from(u8::from(to != 0.0))));
+            match &mut by {
+                None => {
+                    by = Some(Argument { constant: to, ..Argument::default() });
+                    (to, times) = ([1.0; 2], 2);
+                }
+                Some(by) if to == one.map(|one| one * size) => {
+                    by.numbers.iter_mut().for_each(|number| number.1 *= size);
+                    by.constant = by.constant.map(|x| x * size);
+                    to = one;
+                }
+                Some(_) => {}
+            }
+        }
+        let term = Term {
+            call: (block.verb, *call - 1),
+            value: of.phase,
+            to,
+            times,
+            by: by.as_ref().and_then(|by| by.phase),
+        };
+        Ok(Function { term, black, of, by })
+    }
+
+    /// Tells whether another function takes the same sum, or the other value of the same pairs.
+    fn takes_the_same(&self, a: &Function, b: &Function) -> bool {
+        let is = |a: &Argument, b: &Argument| {
+            let same = a.numbers == b.numbers && a.constant == b.constant;
+            same && a.phase.is_none() == b.phase.is_none()
+        };
+        let both = [a.term.call.0, b.term.call.0];
+        let pair = (both[0].min(both[1]), both[0].max(both[1]));
+        both[0] != both[1]
+            && !self.known.verbs.contains(&pair)
+            && (a.black, a.term.times) == (b.black, b.term.times)
+            && is(&a.of, &b.of)
+            && a.by.iter().zip(&b.by).all(|(a, b)| is(a, b))
+    }
+
+    fn put_terms(&mut self, to: &mut Entries, first: &Function, terms: Vec<Term>) -> Refusal<()> {
+        let homes: Vec<Option<usize>> =
+            terms.iter().map(|term| self.homes.get(&term.call).copied()).collect();
+        let sum = match homes[0] {
+            _ if homes.iter().all(Option::is_none) => {
+                let own = self.sums.len();
+                self.homes.extend(terms.iter().map(|term| (term.call, own)));
+                self.sums.push(Sum::new(Role::Terms(terms.clone())));
+                self.sums.extend((first.term.times > 0).then(|| Sum::new(Role::Factor)));
+                own
+            }
+            Some(own) if self.agrees(own, &terms) => own,
+            _ => {
+                // They are apart from now on, in a second reading.
+                let first = terms[0].call.0;
+                let mut groups = vec![terms];
+                for own in homes.into_iter().flatten() {
+                    if let Role::Terms(terms) = &self.sums[own].role {
+                        groups.push(terms.clone());
+                    }
+                }
+                let pairs = groups
+                    .iter()
+                    .flat_map(|group| group[1..].iter().map(|other| (group[0].call.0, other.call.0)));
+                let mut apart: Vec<(usize, usize)> = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
+                if apart.is_empty() {
+                    apart.push((first, first));
+                }
+                if apart.iter().all(|own| self.known.verbs.contains(own)) {
+                    return self
+                        .refuse(first, "this counts otherwise than in positions before (sign or phase)");
+                }
+                self.found.verbs.extend(apart);
+                return Ok(());
+            }
+        };
+        let Role::Terms(terms) = &self.sums[sum].role else { return Ok(()) };
+        // Of 0 not 0.
+        let present = terms.iter().any(|term| matches!(self.op(term.call.0), Op::Sigmoid | Op::Table));
+        let one = |value: fn(&Term) -> Option<usize>| {
+            value(&terms[0]).filter(|_| terms.iter().all(|term| value(term) == value(&terms[0])))
+        };
+        let (of, by) = (one(|term| term.value), one(|term| term.by));
+        let black = usize::from(first.black);
+        self.sums[sum].phase = of;
+        self.put(to, &Argument { phase: of, ..first.of.clone() }, present, sum, black);
+        if let Some(own) = &first.by {
+            self.sums[sum + 1].phase = by;
+            self.put(to, &Argument { phase: by, ..own.clone() }, false, sum + 1, black);
+        }
+        Ok(())
+    }
+
+    /// Tells whether a sum has these terms; a term without phases takes them from positions that have.
+    fn agrees(&mut self, own: usize, terms: &[Term]) -> bool {
+        let Role::Terms(known) = &mut self.sums[own].role else { return false };
+        let same = known.len() == terms.len()
+            && known.iter().zip(terms).all(|(a, b)| {
+                let fits = |a: Option<usize>, b: Option<usize>| a.is_none() || b.is_none() || a == b;
+                (a.call, a.to, a.times) == (b.call, b.to, b.times)
+                    && fits(a.value, b.value)
+                    && fits(a.by, b.by)
+            });
+        if same {
+            for (a, b) in known.iter_mut().zip(terms) {
+                (a.value, a.by) = (a.value.or(b.value), a.by.or(b.by));
+            }
+        }
+        same
+    }
+
+    fn sum(&mut self, role: Role) -> usize {
+        self.sums.iter().position(|own| own.role == role).unwrap_or_else(|| {
+            self.sums.push(Sum::new(role));
+            self.sums.len() - 1
+        })
+    }
+
+    fn stage(&mut self, verb: usize) -> Refusal<usize> {
+        let kind = |verb: usize| self.op(verb).min(Op::ScaleEg);
+        let is_other =
+            |own: &Sum| matches!(own.role, Role::Stage(other) if other != verb && kind(other) == kind(verb));
+        if self.sums.iter().any(is_other) {
+            return self.refuse(verb, "another one of its kind (one factor, one bound for each phase)");
+        }
+        Ok(self.sum(Role::Stage(verb)))
+    }
+
+    fn name(&self, own: usize) -> &str {
+        own.checked_sub(OWN).map_or_else(|| CONSTANTS[own].0, |own| &self.table.numbers[own].at)
+    }
+
+    fn sum_name(&self, own: usize) -> String {
+        let (verb, number, end) = match &self.sums[own].role {
+            Role::Terms(terms) => (terms[0].call.0, terms[0].call.1 + 1, ""),
+            Role::Stage(verb) => (*verb, 1, ""),
+            Role::Factor => return self.sum_name(own - 1) + "_factor",
+            Role::Apart(value, target) if value == target => return format!("{}_values", PHASES[*value]),
+            Role::Apart(value, target) => return format!("{}_values_in_{}", PHASES[*value], PHASES[*target]),
+        };
+        let verb = &self.table.verbs[verb];
+        let place =
+            verb.at.rsplit(['/', '\\']).next().unwrap_or_default().replace([':', ',', '"', ' ', '#'], "_");
+        format!("{}_{place}_{number}{end}", format!("{:?}", verb.op).to_lowercase())
+    }
+
+    fn terms(&self, own: usize, target: usize) -> Vec<Value> {
+        let Role::Terms(terms) = &self.sums[own].role else {
+            return match self.sums[own].role {
+                Role::Apart(value, to) if to == target => vec![json!({ "value": PHASES[value] })],
+                _ => Vec::new(),
+            };
+        };
+        let term = |term: &Term| {
+            let verb = &self.table.verbs[term.call.0];
+            let [first, one, _] = verb.constants;
+            let value = PHASES[term.value.unwrap_or(0)];
+            let mut out = match verb.op {
+                Op::Product | Op::ProductPair => json!({ "op": "identity" }),
+                Op::Sigmoid => json!({ "op": "sigmoid", "divide": first }),
+                Op::Table => json!({ "op": "table", "knots": verb.knots.chunks(2).collect::<Vec<_>>() }),
+                op => json!({ "op": format!("{op:?}").to_lowercase() }),
+            };
+            out["scale"] = json!(term.to[target] * if verb.op == Op::Sigmoid { one } else { 1.0 });
+            out["value"] = json!(value);
+            if verb.op <= Op::Square && first != 0.0 {
+                out["over"] = json!(first);
+            }
+            if term.times > 0 {
+                let phase = term.by.unwrap_or(if term.times == 2 { target } else { 0 });
+                out["times"] = json!(format!("{}.{}", self.sum_name(own + 1), PHASES[phase]));
+            }
+            out
+        };
+        terms.iter().filter(|own| own.to[target] != 0.0).map(term).collect()
+    }
+
+    fn accumulator(&self, own: usize) -> Value {
+        let sum = &self.sums[own];
+        let [white, black] = [0, 1].map(|black| self.base(own, black));
+        let mut out = match sum.sides {
+            [true, true] => json!({ "sides": { "white": white, "black": black } }),
+            [true, _] => json!({ "index": white }),
+            _ if sum.role == Role::Factor => json!({ "index": black }),
+            _ => json!({ "index": black, "sign": -1 }),
+        };
+        for target in 0..if self.whole == 0.0 { 1 } else { 2 } {
+            let terms = self.terms(own, target);
+            if !terms.is_empty() {
+                out[PHASES[target]] = json!(terms);
+            }
+        }
+        out["name"] = json!(self.sum_name(own));
+        let members = sum.members.iter().map(|&own| json!({ "use": self.name(own), "at": own }));
+        out["parameters"] = members.collect();
+        out
+    }
+
+    fn number(&mut self, own: usize) -> Value {
+        let counted = own.checked_sub(OWN).map(|own| (&self.table.numbers[own], &mut self.numbers[own]));
+        let (mut out, mut prior, phases) = match counted {
+            None => (json!({ "name": CONSTANTS[own].0, "frozen": true }), CONSTANTS[own].1, "both"),
+            Some((number, counted)) => {
+                let Counted { linear, used } = *counted;
+                let not_here = linear.map(|here| !here && linear != [false; 2]);
+                if not_here[0] && used[0] || not_here[1] && used[1] {
+                    self.found.numbers.insert(own - OWN);
+                }
+                let phases = match [0, 1].map(|k| used[k] || linear[k]) {
+                    [true, false] => "mg",
+                    [false, true] => "eg",
+                    _ if number.is_pair() => "both",
+                    _ => "untapered",
+                };
+                let prior = number.prior.pair();
+                (json!({ "at": number.at }), [0, 1].map(|k| if not_here[k] { 0.0 } else { prior[k] }), phases)
+            }
+        };
+        out["index"] = json!(FIRST + own);
+        if self.whole != 0.0 {
+            out["phases"] = json!(phases);
+        }
+        let single = self.whole == 0.0 || phases == "untapered";
+        prior[1] = if single { prior[0] } else { prior[1] };
+        out["prior"] = if single { json!(prior[0]) } else { json!(prior) };
+        out
+    }
+
+    pub(super) fn finish(mut self) -> Refusal<Finished> {
+        if self.found == self.known {
+            let schema = self.schema()?;
+            if self.found == self.known {
+                return Ok(Finished::Schema(schema));
+            }
+        }
+        Ok(Finished::Again(self.found))
+    }
+
+    fn schema(&mut self) -> Refusal<String> {
+        let count = 1 + self.sums.iter().flat_map(|own| own.sides).filter(|&side| side).count();
+        if count > 24 {
+            let calls = self.sums.iter().rev().find_map(|own| match &own.role {
+                Role::Terms(terms) => Some(terms[0].call.0),
+                Role::Stage(verb) => Some(*verb),
+                _ => None,
+            });
+            return self.refuse(calls.unwrap_or(0), &format!("verbs need {count} sums, of 24"));
+        }
+        let used: Vec<usize> =
+            (0..OWN).filter(|&own| self.constants_used[own]).chain(OWN..self.stride()).collect();
+        let numbers: Vec<Value> = used.into_iter().map(|own| self.number(own)).collect();
+        let mut out = json!({
+            "format": "gputexel-schema",
+            "version": 1,
+            "index_base": 1,
+            "comment": "fen",
+            "columns": { "eval": 2, "game": "qid" },
+            "parameters": numbers,
+            "accumulators": (0..self.sums.len()).map(|own| self.accumulator(own)).collect::<Vec<_>>(),
+        });
+        let mut adjust = Vec::new();
+        for (own, sum) in self.sums.iter().enumerate() {
+            let Role::Stage(verb) = sum.role else { continue };
+            let (op, [low, high, one]) = (self.op(verb), self.table.verbs[verb].constants);
+            let by = format!("{}.{}", self.sum_name(own), PHASES[sum.phase.unwrap_or(0)]);
+            if op >= Op::ScaleEg {
+                let target = if op == Op::Scale { "score" } else { "eg" };
+                out["factor"] = json!({ "target": target, "by": by, "min": low, "one": one });
+                if high < UNLIMITED {
+                    out["factor"]["max"] = json!(high);
+                }
+            } else {
+                let mut own =
+                    json!({ "target": PHASES[usize::from(op == Op::BoundedEg)], "op": "bounded", "by": by });
+                if low < UNLIMITED {
+                    own["at_most"] = json!(low);
+                }
+                adjust.push(own);
+            }
+        }
+        out["adjust"] = json!(adjust);
+        if self.has_offset {
+            out["columns"]["offset"] = json!(3);
+        }
+        if self.whole != 0.0 {
+            out["columns"]["phase"] = json!(1);
+            out["phase"] = json!({ "middlegame": self.whole, "endgame": 0 });
+        }
+        Ok(out.to_string())
+    }
+}
+
+impl Sum {
+    fn new(role: Role) -> Self {
+        Self { role, sides: [false; 2], phase: None, members: BTreeSet::new() }
+    }
+}
