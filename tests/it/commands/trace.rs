@@ -105,6 +105,56 @@ fn the_header_records_what_it_can_and_refuses_the_rest() {
 
 #[test]
 #[ignore = "full"]
+fn what_is_played_otherwise_than_it_is_recorded_is_named() {
+    let Some(bench) = engine() else { return };
+    let tests = format!("{ROOT}/crates/trace/tests");
+    let source =
+        std::fs::read_to_string(format!("{tests}/kings.cpp")).unwrap().replace("../gputexel", "gputexel");
+    let coarse = "using namespace gputexel;\nint coarse(int x, int d, int one) { return gputexel::sigmoid(x, d, one) / 64 * 64; }";
+    let source = |own: &str| source.replacen("using namespace gputexel;", own, 1);
+    bench.write("kings.cpp", source("using namespace gputexel;"));
+    bench.write("coarse.cpp", source(coarse).replace(" sigmoid(TENSION", " coarse(TENSION"));
+    let include = format!("-I{tests}");
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} -DGPUTEXEL kings.cpp -o kings-trace"));
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} kings.cpp -o kings"));
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} coarse.cpp -o coarse"));
+    let verify = "verify q.fens --trace-command ./kings-trace --played";
+    let out = bench.ok(format!("{verify} ./kings"));
+    assert!(out.contains("verified    what is recorded is what is played"), "{out}");
+    let (code, out, err) = bench.run(format!("{verify} ./coarse --tolerance 1"));
+    assert!(code == 1 && out.contains("otherwise than as a sigmoid"), "{out}{err}");
+    bench.fails_with(format!("{verify} 'sh -c \"sed s/eval/value/\"'"), 2, "prints no evaluation");
+    bench.fails("verify q.fens --trace-command ./kings-trace", 2);
+}
+
+#[test]
+#[ignore = "full"]
+fn what_rust_records_is_what_it_evaluates() {
+    let bench = Bench::new();
+    if !requirement::program("rustc") {
+        return;
+    }
+    let module = bench.ok("trace --header rust");
+    let engine = include_str!("../../../crates/trace/tests/engine/mod.rs")
+        .replace("gputexel_trace", "crate::gputexel_trace");
+    let main = "fn main() -> std::process::ExitCode {\n    use engine::*;\n    let evaluate = match \
+                std::env::var(\"EVALUATION\").unwrap().as_str() {\n        \"linear\" => linear,\n        \"kings\" => kings,\n        \
+                \"0\" => endgames::<0>,\n        \"1\" => endgames::<1>,\n        _ => endgames::<2>,\n    };\n    \
+                gputexel_trace::trace(|fen| Board::new(fen).map(|b| evaluate(&b)))\n}\n";
+    bench.write("main.rs", format!("{main}mod gputexel_trace {{\n{module}}}\nmod engine {{\n{engine}}}\n"));
+    bench.compile("rustc --edition=2024 -O -A warnings --cfg feature=\"record\" main.rs -o engine-trace");
+    bench.told((&["extract", SAMPLE, "--positions", "q.fens"], "--share 0.02"));
+    for (name, accumulators) in [("linear", false), ("kings", true), ("0", true), ("1", true), ("2", true)] {
+        let command = format!("env EVALUATION={name} ./engine-trace");
+        bench.ok(["import", "q.fens", "--trace-command", &command, "-o", "d.bin", "--force"]);
+        let schema = bench.bytes("d.bin");
+        let has = schema.windows(14).any(|part| part == b"\"accumulators\"");
+        assert_eq!(has, accumulators, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "full"]
 fn new_programs_compile_as_they_are_printed() {
     let bench = Bench::new();
     bench.write("gputexel.hpp", bench.ok("trace --header cpp"));
