@@ -4,6 +4,8 @@
 //!
 //!     cargo build --release --features record --bin trace
 //!     gputexel tune target/release/trace quiet.fens --out tuned
+//!
+//! Without the feature, it prints what is played, for `gputexel verify --played`.
 
 use engine::gputexel; // 1. the engine's library, with `pub mod gputexel;`
 use engine::{Position, evaluate};

@@ -1,5 +1,5 @@
 //! An evaluation that traces itself: written once, it plays with plain integers, and with the feature `record` it
-//! prints how often each number counts, with the schema that `gputexel import` reads.
+//! prints what it does with each number, a tape that `gputexel tune` reads.
 //!
 //! ```ignore
 //! use gputexel_trace::*;
@@ -23,9 +23,9 @@
 //! `S` and `V` stand for the numbers to tune, known by file, line and column: tables may be copied, mirrored and
 //! `negated`, also in constants. Sums begin with `Pair::default()`, because `S(0, 0)` is a number to tune.
 //!
-//! While recording, what a schema cannot say is refused, with file and line: comparisons with other numbers than 0,
-//! caches, functions of functions. Each record is evaluated again from its coefficients. `play`, `leaf` and `result` are
-//! for a recording build that searches: with numbers from a file, in floating point.
+//! What cannot be recorded is refused, with file and line: comparisons with other numbers than 0, caches. What a schema
+//! cannot say is refused by gputexel. `play`, `leaf` and `result` are for a recording build that searches: with numbers
+//! from a file, in floating point. Without the feature, `trace` prints what is played, for `gputexel verify --played`.
 // Copyright the gputexel developers. Permission is granted, free of charge, to use, copy, modify, publish, distribute,
 // sublicense and sell this crate, in whole or in part, for any purpose and without any condition. It is provided "as
 // is", without warranty of any kind; its authors are not liable for any claim or damage.
@@ -79,6 +79,8 @@ macro_rules! operators {
 #[cfg(feature = "sources")]
 pub mod sources;
 
+mod lines;
+pub use lines::Outcome;
 #[cfg(not(feature = "record"))]
 mod play;
 #[cfg(not(feature = "record"))]

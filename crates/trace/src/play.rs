@@ -1,5 +1,8 @@
 //! The playing build: plain integers.
 
+use super::lines::{Outcome, each_line};
+use std::process::ExitCode;
+
 /// A number for both phases.
 pub type Value = i32;
 
@@ -66,3 +69,12 @@ pub fn play() {}
 /// Where the search evaluates a position. Here, nothing is to be done.
 #[inline]
 pub fn leaf(_fen: impl FnOnce() -> String) {}
+
+/// Prints what the engine plays in the positions on standard input, for `gputexel verify --played`.
+pub fn trace<R: Outcome>(mut evaluate: impl FnMut(&str) -> R) -> ExitCode {
+    let printed = each_line(std::io::stdin().lock(), &mut std::io::stdout().lock(), |fen, row| {
+        *row += &format!(" eval:{}", evaluate(fen).outcome()?);
+        Ok(())
+    });
+    printed.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+}

@@ -15,7 +15,8 @@ pub fn module() -> String {
 /// Lines of the crate that concern this file.
 const OWN: [&str; 2] = ["#[cfg(feature = \"sources\")]", "pub mod sources;"];
 /// The files of the crate and the modules that they are.
-const MODULES: [(&str, &str); 4] = [
+const MODULES: [(&str, &str); 5] = [
+    ("lines", include_str!("lines.rs")),
     ("play", include_str!("play.rs")),
     ("record", include_str!("record.rs")),
     ("record/tape", include_str!("record/tape.rs")),

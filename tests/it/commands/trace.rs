@@ -142,11 +142,16 @@ fn what_rust_records_is_what_it_evaluates() {
                 \"0\" => endgames::<0>,\n        \"1\" => endgames::<1>,\n        _ => endgames::<2>,\n    };\n    \
                 gputexel_trace::trace(|fen| Board::new(fen).map(|b| evaluate(&b)))\n}\n";
     bench.write("main.rs", format!("{main}mod gputexel_trace {{\n{module}}}\nmod engine {{\n{engine}}}\n"));
-    bench.compile("rustc --edition=2024 -O -A warnings --cfg feature=\"record\" main.rs -o engine-trace");
+    let compiler = "rustc --edition=2024 -O -A warnings main.rs -o";
+    bench.compile(&format!("{compiler} engine-plain"));
+    bench.compile(&format!("{compiler} engine-trace --cfg feature=\"record\""));
     bench.told((&["extract", SAMPLE, "--positions", "q.fens"], "--share 0.02"));
     for (name, accumulators) in [("linear", false), ("kings", true), ("0", true), ("1", true), ("2", true)] {
         let command = format!("env EVALUATION={name} ./engine-trace");
         bench.ok(["import", "q.fens", "--trace-command", &command, "-o", "d.bin", "--force"]);
+        let plain = command.replace("trace", "plain");
+        let out = bench.ok(["verify", "q.fens", "--trace-command", &command, "--played", &plain]);
+        assert!(out.contains("verified    what is recorded is what is played"), "{name}: {out}");
         let schema = bench.bytes("d.bin");
         let has = schema.windows(14).any(|part| part == b"\"accumulators\"");
         assert_eq!(has, accumulators, "{name}");

@@ -1,28 +1,12 @@
 //! Traces of positions, values, and leaves of the search.
 
-use super::{PLAYING, TAPE, Value, Values, tape};
-use std::fmt::Display;
+use super::super::lines::{Outcome, each_line};
+use super::{PLAYING, TAPE, Values, tape};
 use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, exit};
 use std::sync::OnceLock;
-
-/// What an evaluation of a FEN returns: a value, or why the position is skipped.
-pub trait Outcome {
-    /// The value.
-    fn outcome(self) -> Result<Value, String>;
-}
-impl Outcome for Value {
-    fn outcome(self) -> Result<Value, String> {
-        Ok(self)
-    }
-}
-impl<E: Display> Outcome for Result<Value, E> {
-    fn outcome(self) -> Result<Value, String> {
-        self.map_err(|e| e.to_string())
-    }
-}
 
 /// Traces the positions on standard input, lines `GAME RESULT FEN [SCORE] [WEIGHT]`. The evaluation is White's view.
 pub fn trace<R: Outcome>(evaluate: impl FnMut(&str) -> R) -> ExitCode {
@@ -53,21 +37,10 @@ pub fn trace_from<R: Outcome>(
         }
     }
     let run = AssertUnwindSafe(|| -> std::io::Result<()> {
-        for line in input.lines() {
-            let line = line?;
-            let words: Vec<_> = line.split_ascii_whitespace().collect();
-            let Some(fen) = words.get(2..8).map(|fields| fields.join(" ")) else {
-                writeln!(output, "# skipped: not GAME RESULT FEN, with six fields in the FEN")?;
-                continue;
-            };
-            let mut row = format!("{} qid:{}", words[1], words[0]);
-            match tape::record(|| evaluate(&fen).outcome(), &fen, &mut row) {
-                Ok(true) => writeln!(output, "{row} # {fen}")?,
-                Ok(false) => writeln!(output, "# skipped: no tuned number counts here")?,
-                Err(why) => writeln!(output, "# skipped: {}", why.replace(['\n', '\r'], " "))?,
-            }
-        }
-        output.flush()?;
+        each_line(input, &mut output, |fen, row| {
+            let recorded = tape::record(|| evaluate(fen).outcome(), fen, row)?;
+            if recorded { Ok(()) } else { Err("no tuned number counts here".into()) }
+        })?;
         let Some(path) = schema else { return Ok(()) };
         std::fs::write(path, TAPE.with_borrow(|t| t.table()))
     });
