@@ -123,7 +123,8 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
     assert!(out.contains("verified    what is recorded is what is played"), "{out}");
     let (code, out, err) = bench.run(format!("{verify} ./coarse --tolerance 1"));
     assert!(code == 1 && out.contains("otherwise than as a sigmoid"), "{out}{err}");
-    bench.fails_with(format!("{verify} 'sh -c \"sed s/eval/value/\"'"), 2, "prints no evaluation");
+    let words: Vec<&str> = verify.split(' ').chain(["sed s/eval/value/"]).collect();
+    bench.fails_with(words, 2, "prints no evaluation");
     bench.fails("verify q.fens --trace-command ./kings-trace", 2);
 }
 
@@ -146,15 +147,14 @@ fn what_rust_records_is_what_it_evaluates() {
     bench.compile(&format!("{compiler} engine-plain"));
     bench.compile(&format!("{compiler} engine-trace --cfg feature=\"record\""));
     bench.told((&["extract", SAMPLE, "--positions", "q.fens"], "--share 0.02"));
-    for (name, accumulators) in [("linear", false), ("kings", true), ("0", true), ("1", true), ("2", true)] {
+    for name in ["linear", "kings", "0", "1", "2"] {
         let command = format!("env EVALUATION={name} ./engine-trace");
         bench.ok(["import", "q.fens", "--trace-command", &command, "-o", "d.bin", "--force"]);
         let plain = command.replace("trace", "plain");
         let out = bench.ok(["verify", "q.fens", "--trace-command", &command, "--played", &plain]);
         assert!(out.contains("verified    what is recorded is what is played"), "{name}: {out}");
-        let schema = bench.bytes("d.bin");
-        let has = schema.windows(14).any(|part| part == b"\"accumulators\"");
-        assert_eq!(has, accumulators, "{name}");
+        // Rounding of sums and verbs.
+        assert_eq!(out.contains("to 1 cp"), name == "linear", "{out}");
     }
 }
 
