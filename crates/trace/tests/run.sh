@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*" && failed=1; }
 "$gputexel" extract "$games" --per-game "$per_game" --positions "$out/q.fens" >/dev/null 2>&1 || fail "extract"
 cd "$here" || exit 1
 for standard in ${STANDARDS:-17 20}; do
-    for name in linear kings endgames-0 endgames-1 endgames-2 apart; do
+    for name in linear kings endgames-0 endgames-1 endgames-2 apart nested; do
         source=${name%-*}.cpp variant=${name#*-} case="C++$standard $name"
         set -- -std=c++"$standard" $flags -DVARIANT="$variant" "$source"
         [ "$variant" = "$name" ] && set -- -std=c++"$standard" $flags "$source"

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use gputexel_dataset::{Dataset, DatasetWriter, ImportedPosition, Metadata, PositionLabels, StoredRow};
 use gputexel_io::{Error, Result};
-use gputexel_model::program::{CompiledProgram, Input, Operator, Phase, Program, Term, trial_program};
+use gputexel_model::program::{
+    Accumulator, CompiledProgram, Input, Operator, Phase, Program, Term, trial_program,
+};
 use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, ImportedParameter, Prior};
 use shakmaty::{Board, Color, Piece, Role, Square};
 
@@ -116,6 +118,7 @@ const PROGRAM_FEATURES: usize = 12;
 fn program() -> Program {
     let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
     let of_room = |phase, operator, divide| Term {
+        into: None,
         target: Phase::Eg,
         input: Input { accumulator: 3, phase },
         operator,
@@ -129,6 +132,12 @@ fn program() -> Program {
     let table = of_room(Phase::Mg, Operator::Table(knots), 1.0);
     // In front of the product.
     program.terms.splice(3..3, [table, of_room(Phase::Eg, Operator::Square, 300.0)]);
+    // A function of a function.
+    let sides = true;
+    program.accumulators.push(Accumulator { name: "pressure".to_string(), sides, features: Vec::new() });
+    program.terms.push(Term { into: Some(4), ..of_room(Phase::Mg, Operator::Relu, 2.0) });
+    let input = Input { accumulator: 4, phase: Phase::Eg };
+    program.terms.push(Term { input, ..of_room(Phase::Mg, Operator::Square, 500.0) });
     program
 }
 

@@ -74,6 +74,9 @@ pub struct TermRecord {
     pub over: Option<f64>,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
+    /// The accumulator, listed after this one, to whose value it is added in place of the score's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
     /// The accumulator that it is multiplied by, with `.mg` or `.eg` for one of its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<String>,

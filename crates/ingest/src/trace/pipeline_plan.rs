@@ -6,8 +6,8 @@ use super::accumulators::{
 };
 use super::schema::Schema;
 use gputexel_io::{Error, Result, shown_number};
-use gputexel_model::Phases;
 use gputexel_model::program::{Adjustment, Factor, FactorTarget, Input, Operator, Phase, Term};
+use gputexel_model::{Division, Phases};
 
 const NO_MAXIMUM: f64 = 1e9;
 
@@ -53,6 +53,12 @@ impl Plan {
                 for (index, term) in own.iter().enumerate() {
                     let place = numbered(&list, index, own.len());
                     terms.push(names.term(&place, accumulator, target, term)?);
+                    if term.into.is_some() && schema.division == Division::Truncate {
+                        return Err(usage(
+                            &place,
+                            "goes into a sum, which \"division\": \"truncate\" does not know",
+                        ));
+                    }
                 }
             }
         }
@@ -112,8 +118,13 @@ impl Names<'_> {
         let scale = sign * record.scale;
         let input = self.choose(place, accumulator, record.value, target)?;
         let times = record.times.as_ref().map(|name| self.input(place, name, target)).transpose()?;
+        let into = record.into.as_ref().map(|name| {
+            let known = self.accumulators.iter().position(|accumulator| accumulator.name == *name);
+            known.ok_or_else(|| usage(place, &format!("there is no accumulator '{name}'")))
+        });
+        let into = into.transpose()?;
         let TermRecord { shift, over, divide, .. } = *record;
-        Ok(Term { target, input, operator, times, scale, shift, over, divide })
+        Ok(Term { target, into, input, operator, times, scale, shift, over, divide })
     }
 
     /// Resolves `NAME`, `NAME.mg` or `NAME.eg`, with `otherwise` as the default phase. `place` names its use

@@ -28,6 +28,7 @@ pub(crate) fn program() -> Program {
         features: features.map(|feature| feature as u16).collect(),
     };
     let danger = |phase: Phase| Term {
+        into: None,
         target: phase,
         input: Input { accumulator: 0, phase },
         operator: Operator::Relu2,

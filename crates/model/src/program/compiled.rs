@@ -6,7 +6,7 @@ use super::{Input, Program};
 use gputexel_io::Result;
 
 /// Largest number of sums of a program, the linear part included.
-pub const MAX_SLOTS: usize = 24;
+pub const MAX_SLOTS: usize = 32;
 pub const LINEAR: usize = 0;
 
 /// A program for a number of features, and the meaning of the *columns* that rows refer to.
@@ -21,6 +21,8 @@ pub struct CompiledProgram {
     starts: Vec<u32>,
     feature_of: Vec<u16>,
     slot_of: Vec<usize>,
+    /// Terms that go into sums, each after those that go into what it takes.
+    inner_terms: Vec<usize>,
 }
 
 impl CompiledProgram {
@@ -31,8 +33,10 @@ impl CompiledProgram {
             starts: vec![0, features as u32],
             feature_of: (0..features as u16).collect(),
             slot_of: Vec::new(),
+            inner_terms: Vec::new(),
             program,
         };
+        compiled.order_inner_terms();
         for accumulator in &compiled.program.accumulators {
             compiled.slot_of.push(compiled.starts.len() - 1);
             for _ in 0..accumulator.slots() {
@@ -45,6 +49,17 @@ impl CompiledProgram {
 
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    pub(super) fn order_inner_terms(&mut self) {
+        let terms = &self.program.terms;
+        self.inner_terms = (0..terms.len()).filter(|&index| terms[index].into.is_some()).collect();
+        self.inner_terms.sort_by_key(|&index| terms[index].last_input());
+    }
+
+    #[inline]
+    pub fn inner_terms(&self) -> &[usize] {
+        &self.inner_terms
     }
 
     pub(super) fn program_mut(&mut self) -> &mut Program {

@@ -1,7 +1,8 @@
 //! The program of an evaluation: the computation of a score from sums of parameters, a fixed pipeline given as data:
 //!
 //! 1. accumulators, sums of parameters × coefficients like the linear part, for each side or for both together;
-//! 2. terms: functions of accumulators that are added to the middlegame or the endgame value;
+//! 2. terms: functions of accumulators that are added to the middlegame or the endgame value, of the score or of an
+//!    accumulator that follows;
 //! 3. adjustments, which move a value toward or away from 0 and never across it;
 //! 4. a factor on the endgame value or on the whole score, chosen by the stronger side;
 //! 5. the taper, and the constant part of the position.
@@ -102,6 +103,9 @@ impl Operator {
 #[serde(deny_unknown_fields)]
 pub struct Term {
     pub target: Phase,
+    /// The accumulator to whose value, of the same side, it is added in place of the score's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<usize>,
     /// x.
     pub input: Input,
     /// f.
@@ -171,12 +175,13 @@ impl Program {
 
     fn check(&self, features: usize) -> std::result::Result<(), String> {
         let mut names = std::collections::HashSet::new();
-        for Accumulator { name, features: own, .. } in &self.accumulators {
+        let filled: Vec<Option<usize>> = self.terms.iter().map(|term| term.into).collect();
+        for (index, Accumulator { name, features: own, .. }) in self.accumulators.iter().enumerate() {
             crate::check_name(name).map_err(|reason| format!("accumulators: {reason}"))?;
             if !names.insert(name) {
                 return Err(format!("accumulator '{name}' is listed twice"));
             }
-            if own.is_empty() {
+            if own.is_empty() && !filled.contains(&Some(index)) {
                 return Err(format!("accumulator '{name}' has no parameters"));
             }
             if own.iter().any(|&feature| usize::from(feature) >= features) {
@@ -242,6 +247,18 @@ impl Program {
                     "{whose} has one sum, but is multiplied by '{}', which has one a side",
                     other.name
                 ));
+            }
+        }
+        if let Some(into) = term.into {
+            let other = self.input(Input { accumulator: into, ..term.input }, || whose.clone())?;
+            if other.sides != accumulator.sides {
+                return Err(format!(
+                    "{whose} goes into '{}', but only one of the two has a sum for each side",
+                    other.name
+                ));
+            }
+            if into <= term.last_input() {
+                return Err(format!("{whose} goes into '{}', which must be listed after it", other.name));
             }
         }
         if let Operator::Table(knots) = &term.operator {
@@ -332,6 +349,13 @@ impl Program {
     /// The number of sums: the linear part, and one or two for each accumulator.
     pub fn slots(&self) -> usize {
         1 + self.accumulators.iter().map(Accumulator::slots).sum::<usize>()
+    }
+}
+
+impl Term {
+    /// The last accumulator that it takes or is multiplied by.
+    fn last_input(&self) -> usize {
+        self.input.accumulator.max(self.times.map_or(0, |times| times.accumulator))
     }
 }
 

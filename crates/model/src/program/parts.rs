@@ -98,12 +98,15 @@ impl CompiledProgram {
         if parts.contains(&Part::Factor) {
             program.factor = None;
         }
+        rest.order_inner_terms();
         rest
     }
 
     /// The effects of a term: for White and for Black, or once if its sum is that of both. `None` for a side
     /// that has no entries of its inputs.
     pub fn term_effects(&self, term: &Term, sums: &[[f64; 2]], present: u32) -> [Option<TermEffect>; 2] {
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         let mut effects = [None; 2];
         for (x, y, sign) in self.sides(term, present) {
             let (sum, times) = (sums[x.0][x.1], y.map(|y| sums[y.0][y.1]));
@@ -121,6 +124,8 @@ impl CompiledProgram {
         present: u32,
         taper: Taper,
     ) -> Vec<Option<AdjustmentEffect>> {
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         let forward = self.forward(sums, present, taper);
         let adjustments = self.program().adjustments.iter().enumerate();
         let effect = |(index, adjustment): (usize, &super::Adjustment)| {
@@ -136,6 +141,8 @@ impl CompiledProgram {
 
     pub fn factor_effect(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<FactorEffect> {
         let factor = self.program().factor.as_ref()?;
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         let forward = self.forward(sums, present, taper);
         let side = self.stronger_side(factor, forward.strength);
         let sum = self.smallest(&factor.by, side, sums, present);

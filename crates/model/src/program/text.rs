@@ -63,8 +63,10 @@ impl Program {
         };
         let over = term.over.map_or(String::new(), |over| format!(" where {sum} > {over}"));
         let sides = self.accumulators[term.input.accumulator].sides;
-        let whose = if sides { ", White's less Black's" } else { "" };
-        format!("{} {sign}{value}{over}{whose}", term.target.name())
+        let whose = if sides && term.into.is_none() { ", White's less Black's" } else { "" };
+        let input = |accumulator| self.input_name(Input { accumulator, phase: term.target });
+        let target = term.into.map_or_else(|| term.target.name().to_string(), input);
+        format!("{target} {sign}{value}{over}{whose}")
     }
 }
 

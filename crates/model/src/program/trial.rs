@@ -15,6 +15,7 @@ pub fn trial_program(features: [&[u16]; 4]) -> Program {
     };
     let input = |accumulator, phase| Input { accumulator, phase };
     let term = |target, from, operator, divide, scale| Term {
+        into: None,
         target,
         input: from,
         operator,

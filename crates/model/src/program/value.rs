@@ -4,7 +4,8 @@
 //! can leave them. Jumps (a gate, an adjustment where the value changes sign) have none.
 
 use super::{
-    Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, Operator, Scalar, Term,
+    Adjustment, CompiledProgram, Factor, FactorTarget, Input, LINEAR, MAX_ADJUSTMENTS, MAX_SLOTS, Operator,
+    Scalar, Term,
 };
 
 /// Shares of the middlegame and the endgame value in a score.
@@ -29,7 +30,43 @@ impl CompiledProgram {
     /// the endgame value of each slot, `present` a bit for each slot of which the row has entries.
     #[inline(always)]
     pub fn score<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> T {
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         self.forward(sums, present, taper).score
+    }
+
+    /// The sums, and which are present, after terms were added that go into sums: in `room`, if there are any.
+    #[inline(always)]
+    pub fn with_inner<'a, T: Scalar>(
+        &self,
+        sums: &'a [[T; 2]],
+        mut present: u32,
+        room: &'a mut Option<[[T; 2]; MAX_SLOTS]>,
+    ) -> (&'a [[T; 2]], u32) {
+        if self.inner_terms().is_empty() {
+            return (sums, present);
+        }
+        let all = room.insert([[T::zero(); 2]; MAX_SLOTS]);
+        all[..self.slots()].copy_from_slice(&sums[..self.slots()]);
+        for &index in self.inner_terms() {
+            let term = &self.program().terms[index];
+            for (x, y, sign) in self.sides(term, present) {
+                let value = term.function(all[x.0][x.1]).0;
+                let value = y.map_or(value, |y| value * all[y.0][y.1]);
+                if let Some((slot, phase)) = self.inside(term, sign) {
+                    all[slot][phase] = all[slot][phase] + value;
+                    present |= 1 << slot;
+                }
+            }
+        }
+        (all, present)
+    }
+
+    /// The sum that a term of a side goes into; `None` if it is added to the score.
+    #[inline(always)]
+    fn inside(&self, term: &Term, sign: f64) -> Option<Slot> {
+        let input = |accumulator| Input { accumulator, phase: term.target };
+        term.into.map(|accumulator| self.slot(input(accumulator), usize::from(sign < 0.0)))
     }
 
     #[inline(always)]
@@ -40,6 +77,8 @@ impl CompiledProgram {
         taper: Taper,
         slopes: &mut [[T; 2]],
     ) -> T {
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         let forward = self.forward(sums, present, taper);
         let slopes = &mut slopes[..self.slots()];
         slopes.fill([T::zero(); 2]);
@@ -73,8 +112,11 @@ impl CompiledProgram {
             let own = T::select(inside, outer * before.sign() * by_limited, T::zero());
             slopes[slot][phase] = slopes[slot][phase] + own;
         }
-        for term in &self.program().terms {
+        for term in self.program().terms.iter().filter(|term| term.into.is_none()) {
             self.term_slopes(term, sums, present, values[term.target as usize], slopes);
+        }
+        for &index in self.inner_terms().iter().rev() {
+            self.term_slopes(&self.program().terms[index], sums, present, T::zero(), slopes);
         }
         for (slope, value) in slopes[LINEAR].iter_mut().zip(values) {
             *slope = *slope + value;
@@ -85,7 +127,7 @@ impl CompiledProgram {
     #[inline(always)]
     pub(super) fn forward<T: Scalar>(&self, sums: &[[T; 2]], present: u32, taper: Taper) -> Forward<T> {
         let mut values = sums[LINEAR];
-        for term in &self.program().terms {
+        for term in self.program().terms.iter().filter(|term| term.into.is_none()) {
             let target = &mut values[term.target as usize];
             *target = *target + self.term(term, sums, present);
         }
@@ -154,7 +196,10 @@ impl CompiledProgram {
         slopes: &mut [[T; 2]],
     ) {
         for (x, y, sign) in self.sides(term, present) {
-            let outer = outer * T::constant(sign);
+            let outer = match self.inside(term, sign) {
+                Some((slot, phase)) => slopes[slot][phase],
+                None => outer * T::constant(sign),
+            };
             let (value, slope) = term.function(sums[x.0][x.1]);
             let by_x = match y {
                 None => slope,
@@ -236,6 +281,8 @@ impl CompiledProgram {
 
     /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
     pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<f64> {
+        let mut room = None;
+        let (sums, present) = self.with_inner(sums, present, &mut room);
         let forward = self.forward(sums, present, taper);
         let mut distances = Vec::new();
         for term in &self.program().terms {

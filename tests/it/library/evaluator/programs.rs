@@ -10,7 +10,17 @@ fn input(accumulator: usize, phase: Phase) -> Input {
 }
 
 fn term(target: Phase, from: Input, operator: Operator, divide: f64) -> Term {
-    Term { target, input: from, operator, times: None, scale: -1.0, shift: 0.0, over: None, divide }
+    Term {
+        into: None,
+        target,
+        input: from,
+        operator,
+        times: None,
+        scale: -1.0,
+        shift: 0.0,
+        over: None,
+        divide,
+    }
 }
 
 fn accumulator(name: &str, sides: bool, features: std::ops::Range<u16>) -> Accumulator {
@@ -29,6 +39,7 @@ fn program(target: FactorTarget) -> Program {
             accumulator("complexity", false, 14..17),
             accumulator("scale", true, 17..20),
             accumulator("cap", true, 20..22),
+            accumulator("pressure", true, 22..24),
         ],
         terms: vec![
             term(Mg, input(0, Mg), Operator::Relu2, 200.0),
@@ -37,6 +48,16 @@ fn program(target: FactorTarget) -> Program {
             Term { times: Some(input(1, Mg)), ..term(Eg, input(0, Mg), Operator::Identity, 90.0) },
             term(Eg, input(1, Mg), Operator::Square, 300.0),
             term(Mg, input(0, Eg), table, 30.0),
+            // Into sums: a function of a function, a product of three, and the sum of a factor.
+            Term { into: Some(5), ..term(Mg, input(0, Mg), Operator::Relu, 4.0) },
+            Term {
+                into: Some(5),
+                times: Some(input(0, Eg)),
+                ..term(Eg, input(1, Eg), Operator::Identity, 200.0)
+            },
+            Term { into: Some(4), ..term(Eg, input(0, Eg), Operator::Sigmoid, 32.0) },
+            term(Mg, input(5, Mg), Operator::Relu2, 300.0),
+            Term { times: Some(input(1, Mg)), ..term(Eg, input(5, Eg), Operator::Identity, 60.0) },
         ],
         adjustments: vec![
             Adjustment { target: Mg, by: input(2, Mg), at_most: Some(5.0) },

@@ -33,6 +33,7 @@ fn random_program(seed: u64) -> Program {
         accumulator("complexity", false, &[6, 0]),
         accumulator("factor", true, &[7, 1]),
         accumulator("cap", true, &[2]),
+        accumulator("pressure", true, &[]),
     ];
     let phase = |random: &mut Xoshiro256PlusPlus| match random.random() {
         true => Phase::Mg,
@@ -47,6 +48,7 @@ fn random_program(seed: u64) -> Program {
             _ => None,
         };
         terms.push(Term {
+            into: None,
             target: phase(random),
             input: Input { accumulator: [0, 3][usize::from(index == 7)], phase: phase(random) },
             divide: if operator.divides_argument() { 40.0 } else { random.random_range(1.0..50.0) },
@@ -59,6 +61,19 @@ fn random_program(seed: u64) -> Program {
             over: random.random::<bool>().then(|| random.random_range(-60.0..20.0)),
         });
     }
+    // Functions of functions, and products of three: into a sum that others take, and into that of the factor.
+    for (index, into, times) in [(0, 6, Some(1)), (1, 6, None), (2, 5, None)] {
+        let into = Some(into);
+        let times = times.map(|accumulator| Input { accumulator, phase: phase(random) });
+        terms.push(Term { into, times, ..terms[index].clone() });
+    }
+    let pressure = Input { accumulator: 6, phase: phase(random) };
+    terms.push(Term { input: pressure, times: None, ..terms[3].clone() });
+    terms.push(Term {
+        input: pressure,
+        times: Some(Input { accumulator: 1, phase: Phase::Eg }),
+        ..terms[0].clone()
+    });
     // Every accumulator must be used.
     terms.push(Term { times: Some(Input { accumulator: 1, phase: Phase::Mg }), ..terms[0].clone() });
     terms.push(Term { times: Some(Input { accumulator: 2, phase: Phase::Eg }), ..terms[0].clone() });
@@ -155,6 +170,7 @@ fn input(accumulator: usize, phase: Phase) -> Input {
 
 fn term(target: Phase, accumulator: usize, phase: Phase, operator: Operator, divide: f64) -> Term {
     Term {
+        into: None,
         target,
         input: input(accumulator, phase),
         operator,
@@ -208,6 +224,57 @@ fn ethereal() {
         let expected = mg * phase + eg * factor * (1.0 - phase);
         let got = program.score(&sums, 0b11_1111, Taper { mg: phase, eg: 1.0 - phase });
         assert!((got - expected).abs() < 1e-9, "{got} {expected}");
+    }
+}
+
+/// Terms that go into sums: a function of a function, and a product of three.
+#[test]
+fn functions_of_functions() {
+    let program = Program {
+        accumulators: vec![both("a", true), both("b", true), both("c", true), both("d", false)],
+        terms: vec![
+            Term { into: Some(2), ..term(Phase::Mg, 0, Phase::Mg, Operator::Relu, 4.0) },
+            Term {
+                into: Some(2),
+                times: Some(input(1, Phase::Mg)),
+                ..term(Phase::Eg, 0, Phase::Eg, Operator::Identity, 10.0)
+            },
+            term(Phase::Mg, 2, Phase::Mg, Operator::Square, 50.0),
+            Term {
+                times: Some(input(1, Phase::Eg)),
+                ..term(Phase::Eg, 2, Phase::Eg, Operator::Identity, 100.0)
+            },
+            term(Phase::Eg, 3, Phase::Eg, Operator::Relu, 1.0),
+        ],
+        ..Program::default()
+    };
+    let compiled = CompiledProgram::try_new(program.clone(), 1).unwrap();
+    let random = &mut Xoshiro256PlusPlus::seed_from_u64(5);
+    for _ in 0..2000 {
+        let (sums, _) = random_sums(&compiled, random);
+        let side = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| {
+            let c = [c[0] - a[0].max(0.0) / 4.0, c[1] - a[1] * b[0] / 10.0];
+            [-c[0] * c[0].abs() / 50.0, -c[1] * b[1] / 100.0]
+        };
+        let (white, black) = (side(sums[1], sums[3], sums[5]), side(sums[2], sums[4], sums[6]));
+        let phase = random.random_range(0.0..1.0);
+        let mg = sums[0][0] + white[0] - black[0];
+        let eg = sums[0][1] + white[1] - black[1] - sums[7][1].max(0.0);
+        let expected = mg * phase + eg * (1.0 - phase);
+        let got = compiled.score(&sums, 0xff, Taper { mg: phase, eg: 1.0 - phase });
+        assert!((got - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{got} {expected}");
+        // A sum without entries is there if something goes into it.
+        let alone = compiled.score(&sums, 0b1111_1111 & !0b110_0000, Taper { mg: 1.0, eg: 0.0 });
+        let through = compiled.score(&sums, 0xff, Taper { mg: 1.0, eg: 0.0 });
+        assert!((alone - through).abs() < 1e-9 * (1.0 + through.abs()), "{alone} {through}");
+    }
+    assert_eq!(program.formulas()[1], "c.eg -= a.eg * b.mg / 10");
+    for (into, reason) in
+        [(0, "must be listed after it"), (3, "only one of the two"), (9, "no accumulator 9")]
+    {
+        let mut wrong = program.clone();
+        wrong.terms[0].into = Some(into);
+        assert_has(&wrong.validate(1).unwrap_err().to_string(), reason);
     }
 }
 

@@ -26,6 +26,8 @@ fn contradictions_are_named() {
     let [ethereal, stockfish, _, weiss] = &examples()[..] else { panic!("four examples") };
     let cases = [
         "ethereal ~ \"op\": \"relu2\" ~ \"op\": \"relu3\" ~ unknown variant `relu3`",
+        "ethereal ~ \"op\": \"relu2\" ~ \"op\": \"relu2\", \"into\": \"king\" ~ there is no accumulator 'king'",
+        "ethereal ~ \"op\": \"relu2\" ~ \"op\": \"relu2\", \"into\": \"complexity\" ~ goes into a sum, which",
         "ethereal ~ \"op\": \"bounded\" ~ \"op\": \"open\" ~ unknown variant `open`",
         "ethereal ~ \"by\": \"complexity\" ~ \"by\": \"simplicity\" ~ \"adjust\": there is no accumulator 'simplicity'",
         "ethereal ~ \"by\": \"scaling\" ~ \"by\": \"sf.mg\" ~ \"factor\": there is no accumulator 'sf'",
@@ -122,8 +124,8 @@ fn contradictions_are_named() {
         let end = weiss.rfind(']').unwrap();
         compile(&format!("{}{more}{}", &weiss[..end], &weiss[end..]))
     };
-    assert!(many(19).is_ok());
-    assert_has(&many(20).unwrap_err().to_string(), "25 sums, of which there may be 24");
+    assert!(many(27).is_ok());
+    assert_has(&many(28).unwrap_err().to_string(), "33 sums, of which there may be 32");
 }
 
 #[test]

@@ -33,6 +33,11 @@ struct Writer<'a> {
     out: &'a mut String,
 }
 
+/// The sum that a term goes into, if it is not added to the score.
+fn inside(term: &Term) -> Option<Input> {
+    term.into.map(|accumulator| Input { accumulator, phase: term.target })
+}
+
 fn component(phase: usize) -> &'static str {
     ["x", "y"][phase]
 }
@@ -62,15 +67,18 @@ impl Writer<'_> {
         let slots = self.program.slots();
         let _ = writeln!(
             self.out,
-            "fn program(sums: ptr<function, array<vec2<f32>, {slots}>>, present: u32, taper: vec2<f32>, \
+            "fn program(sums: ptr<function, array<vec2<f32>, {slots}>>, of_entries: u32, taper: vec2<f32>, \
              slopes: ptr<function, array<vec2<f32>, {slots}>>) -> f32 {{"
         );
         self.line(&format!(
             "for (var slot = 0u; slot < {slots}u; slot += 1u) {{ (*slopes)[slot] = vec2<f32>(0.0); }}"
         ));
         self.line(&format!("var v = (*sums)[{LINEAR}];"));
-        for (index, term) in program.terms.iter().enumerate() {
-            self.term(index, term);
+        self.line("var present = of_entries;");
+        let inner = self.program.inner_terms();
+        let outer: Vec<usize> = (0..program.terms.len()).filter(|index| !inner.contains(index)).collect();
+        for &index in inner.iter().chain(&outer) {
+            self.term(index, &program.terms[index]);
         }
         for (index, adjustment) in program.adjustments.iter().enumerate() {
             self.adjustment(index, *adjustment);
@@ -85,8 +93,8 @@ impl Writer<'_> {
         for (index, adjustment) in program.adjustments.iter().enumerate().rev() {
             self.adjustment_back(index, *adjustment);
         }
-        for (index, term) in program.terms.iter().enumerate() {
-            self.term_back(index, term);
+        for &index in outer.iter().chain(inner.iter().rev()) {
+            self.term_back(index, &program.terms[index]);
         }
         self.line(&format!("(*slopes)[{LINEAR}] += g;"));
         self.line("return score;");
@@ -109,11 +117,19 @@ impl Writer<'_> {
             self.line(&format!("if {condition} {{"));
             self.function_of(&name, term, &self.sum(term.input, side));
             let product = term.times.map_or(String::new(), |times| format!(" * {}", self.sum(times, side)));
-            let sign = ["+", "-"][side];
+            let into = inside(term);
+            let (value, sign) = match into {
+                Some(into) => (self.sum(into, side), "+"),
+                None => (format!("v.{target}"), ["+", "-"][side]),
+            };
             // The minimum keeps a product out of a fused multiply-add, which would leave the rounding error of the product
             // where the terms of two equal sides cancel: the sign of that error would then decide about adjustments and
             // factors. NVIDIA's compiler fuses, Mesa's does not.
-            self.line(&format!("v.{target} {sign}= min({name}.x{product}, {LIMIT});"));
+            self.line(&format!("{value} {sign}= min({name}.x{product}, {LIMIT});"));
+            if let Some(into) = into {
+                let (slot, _) = self.program.slot(into, side);
+                self.line(&format!("present |= {}u;", 1u32 << slot));
+            }
             self.line("}");
         }
     }
@@ -178,7 +194,10 @@ impl Writer<'_> {
         let target = component(term.target as usize);
         for side in 0..self.sides(term.input) {
             let name = format!("t{index}_{side}");
-            let outer = format!("{}g.{target}", ["", "-"][side]);
+            let outer = match inside(term) {
+                Some(into) => self.slope(into, side),
+                None => format!("{}g.{target}", ["", "-"][side]),
+            };
             let by_x = self.slope(term.input, side);
             match term.times {
                 // If the term is absent, its function and slope are 0.

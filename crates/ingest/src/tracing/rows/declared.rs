@@ -50,6 +50,9 @@ impl Rows<'_> {
             if verb.op <= Op::Square && first != 0.0 {
                 out["over"] = json!(first);
             }
+            if let Some(into) = self.sums[own].into {
+                out["into"] = json!(self.sum_name(into));
+            }
             if term.times > 0 {
                 let phase = term.by.unwrap_or(if term.times == 2 { target } else { 0 });
                 out["times"] = json!(format!("{}.{}", self.sum_name(own + 1), PHASES[phase]));
@@ -62,10 +65,12 @@ impl Rows<'_> {
     fn accumulator(&self, own: usize) -> Value {
         let sum = &self.sums[own];
         let [white, black] = [0, 1].map(|black| self.base(own, black));
-        let mut out = match sum.sides {
+        // Sums that go into each other are of the same sides.
+        let last = std::iter::successors(Some(own), |&own| self.sums[own].into).last().unwrap_or(own);
+        let mut out = match self.sums[last].sides {
             [true, true] => json!({ "sides": { "white": white, "black": black } }),
             [true, _] => json!({ "index": white }),
-            _ if sum.role == Role::Factor => json!({ "index": black }),
+            _ if sum.role == Role::Factor || sum.into.is_some() => json!({ "index": black }),
             _ => json!({ "index": black, "sign": -1 }),
         };
         for target in 0..if self.whole == 0.0 { 1 } else { 2 } {
@@ -125,6 +130,9 @@ impl Rows<'_> {
         let used: Vec<usize> =
             (0..OWN).filter(|&own| self.constants_used[own]).chain(OWN..self.stride()).collect();
         let numbers: Vec<Value> = used.into_iter().map(|own| self.number(own)).collect();
+        // What goes into a sum is listed before it.
+        let mut order: Vec<usize> = (0..self.sums.len()).collect();
+        order.sort_by_key(|&own| std::cmp::Reverse(self.depth(own)));
         let mut out = json!({
             "format": "gputexel-schema",
             "version": 1,
@@ -132,7 +140,7 @@ impl Rows<'_> {
             "comment": "fen",
             "columns": { "eval": 2, "game": "qid" },
             "parameters": numbers,
-            "accumulators": (0..self.sums.len()).map(|own| self.accumulator(own)).collect::<Vec<_>>(),
+            "accumulators": order.into_iter().map(|own| self.accumulator(own)).collect::<Vec<_>>(),
         });
         let mut adjust = Vec::new();
         for (own, sum) in self.sums.iter().enumerate() {

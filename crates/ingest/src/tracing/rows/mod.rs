@@ -13,12 +13,14 @@ use super::tape::{Entry, Leaf, Op, Table, Tape, Two, parse};
 const FIRST: usize = 4;
 const CONSTANTS: [(&str, Two); 3] = [("present", [0.0; 2]), ("one_mg", [1.0, 0.0]), ("one_eg", [0.0, 1.0])];
 const OWN: usize = CONSTANTS.len();
+/// Functions of functions end here.
+const DEEPEST: usize = 6;
 
 type Refusal<T> = std::result::Result<T, String>;
 type Entries = Vec<(usize, f64)>;
 
-/// A call of a verb in all positions: its verb, and which call from a side's view it is.
-type Call = (usize, usize);
+/// A call of a verb in all positions: its verb, which call from a side's view it is, and the sum that it goes into.
+type Call = (usize, usize, Option<usize>);
 
 /// A function of a sum that counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +50,8 @@ enum Role {
 /// An accumulator of the schema.
 struct Sum {
     role: Role,
+    /// The sum that its terms go into; the score, if there is none.
+    into: Option<usize>,
     /// White's, and Black's.
     sides: [bool; 2],
     /// Whose values of pairs it adds up; none: both, or there are no pairs.
@@ -78,10 +82,11 @@ pub(super) enum Finished {
     Again(Apart),
 }
 
-/// The sum that a function takes: numbers of one phase, and a constant.
+/// The sum that a function takes: numbers of one phase, functions, and a constant.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Argument {
     numbers: Vec<(usize, f64)>,
+    calls: Vec<(usize, Two)>,
     constant: Two,
     phase: Option<usize>,
 }
@@ -118,6 +123,8 @@ pub(super) struct Rows<'a> {
     table: &'a Table,
     sums: Vec<Sum>,
     homes: HashMap<Call, usize>,
+    /// Calls of verbs by each side in this position, by the sum that they go into.
+    calls: HashMap<(usize, bool, Option<usize>), usize>,
     numbers: Vec<Counted>,
     constants_used: [bool; OWN],
     has_offset: bool,
@@ -140,6 +147,7 @@ impl<'a> Rows<'a> {
             table,
             sums: Vec::new(),
             homes: HashMap::new(),
+            calls: HashMap::new(),
             numbers: vec![Counted::default(); table.numbers.len()],
             constants_used: [false; OWN],
             has_offset: false,
@@ -308,6 +316,9 @@ impl<'a> Rows<'a> {
             (form, view) = (block.takes[0], whole);
             let sum = self.stage(block.verb)?;
             let by = self.argument(tape, block.takes[1], false, block.verb)?;
+            if !by.calls.is_empty() {
+                return self.refuse(block.verb, "a function in a bound or scale factor");
+            }
             self.sums[sum].phase = self.sums[sum].phase.or(by.phase);
             if op >= Op::ScaleEg {
                 (row.stage, row.scaled, row.reversed) = (Some(sum), Some(form), view < 0.0);
@@ -320,10 +331,22 @@ impl<'a> Rows<'a> {
         for (own, counts) in score.numbers {
             self.put_number(&mut row.entries, own, counts)?;
         }
-        let mut calls = HashMap::new();
+        self.calls.clear();
+        self.put_functions(tape, &mut row.entries, &score.calls, None)?;
+        Ok(row)
+    }
+
+    /// Functions that are added to the score, or to a sum of a side.
+    fn put_functions(
+        &mut self,
+        tape: &Tape,
+        to: &mut Entries,
+        calls: &[(usize, Two)],
+        into: Option<(usize, bool)>,
+    ) -> Refusal<()> {
         let mut functions: Vec<Function> = Vec::new();
-        for (own, share) in score.calls.into_iter().rev() {
-            functions.push(self.function(tape, own, share, &mut calls)?); // in the order of evaluation
+        for &(own, share) in calls.iter().rev() {
+            functions.push(self.function(tape, own, share, into)?); // in the order of evaluation
         }
         while !functions.is_empty() {
             let first = functions.remove(0);
@@ -333,9 +356,20 @@ impl<'a> Rows<'a> {
                 terms.extend(joins.then_some(other.term));
                 !joins
             });
-            self.put_terms(&mut row.entries, &first, terms)?;
+            let Some(sum) = self.put_terms(to, &first, terms, into.map(|into| into.0))? else { continue };
+            if self.depth(sum) > DEEPEST {
+                return self.refuse(first.term.call.0, "functions of functions of functions, deeper than 6");
+            }
+            self.put_functions(tape, to, &first.of.calls, Some((sum, first.black)))?;
+            let by = first.by.iter().flat_map(|by| by.calls.iter().copied());
+            self.put_functions(tape, to, &by.collect::<Vec<_>>(), Some((sum + 1, first.black)))?;
         }
-        Ok(row)
+        Ok(())
+    }
+
+    /// Number of sums that a sum goes through to the score.
+    fn depth(&self, sum: usize) -> usize {
+        std::iter::successors(self.sums[sum].into, |&into| self.sums[into].into).count()
     }
 
     /// A number of the linear part, unless it counts differently in the two phases in some position.
@@ -408,19 +442,33 @@ impl<'a> Rows<'a> {
                     out.phase = out.phase.or(entry.part);
                     out.numbers.push((own, entry.by[0]));
                 }
-                Leaf::Block(_) => return self.refuse(verb, "a function of a function"),
+                Leaf::Block(own) => {
+                    let [m, e] = entry.by;
+                    let other =
+                        entry.part.is_some_and(|part| pair || out.phase.is_some_and(|phase| phase != part));
+                    if other || !(Op::Relu..=Op::ProductPair).contains(&self.op(tape.blocks[own].verb)) {
+                        return self.refuse(
+                            verb,
+                            "a function of a taper, bound, scale factor or one phase of a product",
+                        );
+                    }
+                    out.phase = out.phase.or(entry.part);
+                    let share = entry.part.map_or([m, e], |part| if part == 0 { [m, 0.0] } else { [0.0, m] });
+                    out.calls.push((own, share));
+                }
             }
         }
         out.numbers.sort_unstable_by_key(|number| number.0);
         Ok(out)
     }
 
+    /// A call of a verb that counts so much; what goes into a sum is of its side.
     fn function(
-        &self,
+        &mut self,
         tape: &Tape,
         own: usize,
         [m, e]: Two,
-        calls: &mut HashMap<(usize, bool), usize>,
+        into: Option<(usize, bool)>,
     ) -> Refusal<Function> {
         let (mut block, [mut of, mut by]) = (&tape.blocks[own], tape.blocks[own].takes);
         let product = block.verb;
@@ -447,15 +495,15 @@ impl<'a> Rows<'a> {
             (block, of) = (function, function.takes[0]);
             share = share.map(|to| to * count);
         }
-        let black = share[usize::from(share[0] == 0.0)] < 0.0;
-        let call = calls.entry((block.verb, black)).or_default();
-        *call += 1;
+        let black = into.map_or(share[usize::from(share[0] == 0.0)] < 0.0, |into| into.1);
+        let into = into.map(|into| into.0);
+        let call = *self.calls.entry((block.verb, black, into)).and_modify(|count| *count += 1).or_insert(0);
         let of = self.argument(tape, of, false, block.verb)?;
         let mut by = if times == 0 { None } else { Some(self.argument(tape, by, times == 2, product)?) };
-        let mut to = if black { share.map(|to| -to) } else { share };
+        let mut to = if black && into.is_none() { share.map(|to| -to) } else { share };
         if self.known.verbs.contains(&(block.verb, block.verb)) {
             // Its factor is another sum, of a constant or what it is multiplied by.
-            let (size, one) = (to[0].max(to[1]), to.map(|to| f64::from(u8::from(to != 0.0))));
+            let (size, one) = (to[usize::from(to[0] == 0.0)], to.map(|to| f64::from(u8::from(to != 0.0))));
             match &mut by {
                 None => {
                     by = Some(Argument { constant: to, ..Argument::default() });
@@ -470,7 +518,7 @@ impl<'a> Rows<'a> {
             }
         }
         let term = Term {
-            call: (block.verb, *call - 1),
+            call: (block.verb, call, into),
             value: of.phase,
             to,
             times,
@@ -482,7 +530,7 @@ impl<'a> Rows<'a> {
     /// Tells whether another function takes the same sum, or the other value of the same pairs.
     fn takes_the_same(&self, a: &Function, b: &Function) -> bool {
         let is = |a: &Argument, b: &Argument| {
-            let same = a.numbers == b.numbers && a.constant == b.constant;
+            let same = (&a.numbers, &a.calls, a.constant) == (&b.numbers, &b.calls, b.constant);
             same && a.phase.is_none() == b.phase.is_none()
         };
         let both = [a.term.call.0, b.term.call.0];
@@ -494,18 +542,26 @@ impl<'a> Rows<'a> {
             && a.by.iter().zip(&b.by).all(|(a, b)| is(a, b))
     }
 
-    fn put_terms(&mut self, to: &mut Entries, first: &Function, terms: Vec<Term>) -> Refusal<()> {
+    /// Returns the sum that they take, unless it is not what it was in positions before.
+    fn put_terms(
+        &mut self,
+        to: &mut Entries,
+        first: &Function,
+        terms: Vec<Term>,
+        into: Option<usize>,
+    ) -> Refusal<Option<usize>> {
         let homes: Vec<Option<usize>> =
             terms.iter().map(|term| self.homes.get(&term.call).copied()).collect();
         let sum = match homes[0] {
             _ if homes.iter().all(Option::is_none) => {
                 let own = self.sums.len();
                 self.homes.extend(terms.iter().map(|term| (term.call, own)));
-                self.sums.push(Sum::new(Role::Terms(terms.clone())));
-                self.sums.extend((first.term.times > 0).then(|| Sum::new(Role::Factor)));
+                let new = |role| Sum { role, into, sides: [false; 2], phase: None, members: BTreeSet::new() };
+                self.sums.push(new(Role::Terms(terms.clone())));
+                self.sums.extend((first.term.times > 0).then(|| new(Role::Factor)));
                 own
             }
-            Some(own) if self.agrees(own, &terms) => own,
+            Some(own) if self.sums[own].into == into && self.agrees(own, &terms) => own,
             _ => {
                 // They are apart from now on, in a second reading.
                 let first = terms[0].call.0;
@@ -527,10 +583,10 @@ impl<'a> Rows<'a> {
                         .refuse(first, "this counts otherwise than in positions before (sign or phase)");
                 }
                 self.found.verbs.extend(apart);
-                return Ok(());
+                return Ok(None);
             }
         };
-        let Role::Terms(terms) = &self.sums[sum].role else { return Ok(()) };
+        let Role::Terms(terms) = &self.sums[sum].role else { return Ok(None) };
         // Of 0 not 0.
         let present = terms.iter().any(|term| matches!(self.op(term.call.0), Op::Sigmoid | Op::Table));
         let one = |value: fn(&Term) -> Option<usize>| {
@@ -544,7 +600,7 @@ impl<'a> Rows<'a> {
             self.sums[sum + 1].phase = by;
             self.put(to, &Argument { phase: by, ..own.clone() }, false, sum + 1, black);
         }
-        Ok(())
+        Ok(Some(sum))
     }
 
     /// Tells whether a sum has these terms; a term without phases takes them from positions that have.
@@ -567,7 +623,13 @@ impl<'a> Rows<'a> {
 
     fn sum(&mut self, role: Role) -> usize {
         self.sums.iter().position(|own| own.role == role).unwrap_or_else(|| {
-            self.sums.push(Sum::new(role));
+            self.sums.push(Sum {
+                role,
+                into: None,
+                sides: [false; 2],
+                phase: None,
+                members: BTreeSet::new(),
+            });
             self.sums.len() - 1
         })
     }
@@ -590,11 +652,5 @@ impl<'a> Rows<'a> {
             }
         }
         Ok(Finished::Again(self.found))
-    }
-}
-
-impl Sum {
-    fn new(role: Role) -> Self {
-        Self { role, sides: [false; 2], phase: None, members: BTreeSet::new() }
     }
 }

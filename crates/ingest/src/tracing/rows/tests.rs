@@ -88,10 +88,25 @@ fn functions_of_one_sum_share_it() {
 }
 
 #[test]
+fn functions_go_into_sums() {
+    // Of a function; and a product of three.
+    let (_, schema) = rows(&["v0:-3 |1 v1:2 2:1 |2 2:5 c:-8", "v0:3 |1 v1:2 2:2 |2 2:7"]).unwrap();
+    let sums = schema["accumulators"].as_array().unwrap();
+    let [inner, outer] = &sums[..] else { panic!("{schema}") };
+    assert_eq!((&inner["mg"][0]["into"], &inner["mg"][0]["scale"]), (&outer["name"], &2.0.into()));
+    assert!(outer["mg"][0]["into"].is_null() && outer["sides"].is_object() && inner["sides"].is_object());
+    let (_, schema) = rows(&["v0:1 |3 v1:1 / 2:3 |3 2:1 / 2:2"]).unwrap();
+    let sums = schema["accumulators"].as_array().unwrap();
+    assert_eq!(sums.len(), 4);
+    assert_eq!(sums[0]["mg"][0]["into"], sums[2]["name"]);
+}
+
+#[test]
 fn what_the_schema_cannot_say_is_refused() {
     for (tapes, refusal) in [
-        (vec!["v0:1 |1 v1:1 |1 2:1"], "e.cpp:2:1: a function of a function"),
-        (vec!["v0:1 |3 2:1 / v1:1 |3 2:1 / 2:2"], "e.cpp:4:1: a function of a function"),
+        (vec!["v0:1 |1 v0:1"], "e.cpp:2:1: functions of functions of functions"),
+        (vec!["v0:1 |1 v1:1 |0:12,24 0:1"], "e.cpp:2:1: a function of a taper"),
+        (vec!["v0:1 |0:12,24 v1:1 |4 0:1 / v2:1 |1 2:1"], "e.cpp:5:1: a function in a bound"),
         (vec!["v0:1 |1 0m:1 1e:1"], "e.cpp:2:1: middlegame and endgame values are mixed"),
         (vec!["v0:1 2:1 |0:12,24 v1:1 |4 0:1 / c:32"], "e.cpp:5:1: tuned numbers are added after this"),
         (vec!["v0:1 |0:12,24 v1:2 |4 0:1 / c:32"], "e.cpp:5:1: tuned numbers are added after this"),

@@ -14,6 +14,7 @@ fn programs_are_explained() {
     let accumulator = |name: &str, sides: bool| Accumulator { name: name.into(), sides, features: vec![1] };
     let input = |accumulator: usize, phase: Phase| Input { accumulator, phase };
     let danger = Term {
+        into: None,
         target: Phase::Mg,
         input: input(0, Phase::Mg),
         operator: Operator::Relu2,
