@@ -133,6 +133,7 @@ const RESULTS: [&str; 13] = [
     PARAMETERS,
     "z.json",
     VALUES,
+    VALUES_LIST,
     REPORT,
     "runs.csv",
     "sweep.svg",
@@ -141,6 +142,8 @@ const RESULTS: [&str; 13] = [
 
 /// Values for an engine that reads a file of them.
 pub const VALUES: &str = "values.txt";
+/// The same as a list for `spsa`, with bounds, and the names of the numbers as comments.
+pub const VALUES_LIST: &str = "values.params";
 
 const TABLES: [&str; 3] = ["tables.h", "tables.hpp", "tables.rs"];
 

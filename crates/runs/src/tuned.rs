@@ -8,7 +8,7 @@ use crate::page::{ReportData, run_report};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, ProbingRecord};
 use gputexel_io::run_folder::{
-    Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, VALUES, append_line,
+    Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, VALUES, VALUES_LIST, append_line,
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
 use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
@@ -291,10 +291,18 @@ impl Tuned {
             folder.write("z.json", coordinates.to_json())?;
         }
         if let Some(names) = self.features.places() {
-            let values =
-                names.iter().zip(&self.outcome.parameters).filter(|(name, _)| !name.starts_with("unused."));
-            folder
-                .write(VALUES, values.map(|(name, value)| format!("{name} {value}\n")).collect::<String>())?;
+            let (mut values, mut list) = (String::new(), String::new());
+            for (id, (name, value)) in names.iter().zip(&self.outcome.parameters).enumerate() {
+                if !name.starts_with("unused.") {
+                    let (whole, reach) = (value.round(), value.abs().ceil().max(50.0));
+                    let ([low, high], step) = ([whole - reach, whole + reach], reach / 10.0);
+                    values += &format!("{name} {value}\n");
+                    let own = self.features.parameter_name(id);
+                    list += &format!("{name}, int, {whole}, {low}, {high}, {step}, 0.002 //{own}\n");
+                }
+            }
+            folder.write(VALUES, values)?;
+            folder.write(VALUES_LIST, list)?;
         }
         folder.write(PARAMETERS, file.to_json())?;
         Ok(file)

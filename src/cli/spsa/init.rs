@@ -20,7 +20,7 @@ use super::convert::remark;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Parameters of a UCI engine are its spin options; without --tune, all except those that are not tuned, such \
-as Hash and Threads. An engine of 'patch expose' has those of a list instead, and is restarted for each set of values. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
+as Hash and Threads. An engine of 'patch expose', or one that traces itself, has those of a list instead (values.params of its run), and is restarted for each set of values. For the built-in engine, queen, queen.mg or (with piece-square tables) knight.f3.eg \
 stand for all values of that name, which change together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
 'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\

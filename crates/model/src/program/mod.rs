@@ -278,7 +278,9 @@ impl Program {
     fn term_name(&self, index: usize) -> String {
         let called = |term: &Term| {
             let name = &self.accumulators.get(term.input.accumulator)?.name;
-            Some(activity::called(name, term.operator.name(), term.target))
+            let into =
+                term.into.and_then(|into| Some(format!(" of '{}'", self.accumulators.get(into)?.name)));
+            Some(activity::called(name, term.operator.name(), term.target) + &into.unwrap_or_default())
         };
         let own = called(&self.terms[index]);
         let alike = |terms: &[Term]| terms.iter().filter(|term| called(term) == own).count();

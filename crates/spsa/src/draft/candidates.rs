@@ -161,7 +161,11 @@ pub fn listed_candidates(
     names: &[String],
     budget: Budget,
 ) -> Result<Candidates> {
-    let is = |entry: &ListEntry, name: &str| entry.name.eq_ignore_ascii_case(name.trim());
+    let is = |entry: &ListEntry, name: &str| {
+        // Numbers of an engine that traces itself are named by places, and by their comments.
+        let names = [Some(&entry.name), entry.comment.as_ref()].into_iter().flatten();
+        names.into_iter().any(|own| own.trim().eq_ignore_ascii_case(name.trim()))
+    };
     if let Some(name) = names.iter().find(|name| !list.iter().any(|entry| is(entry, name))) {
         let near = did_you_mean(name, list.iter().map(|entry| entry.name.clone()));
         return Err(Error::setting("tune", name, format!("the list has no such parameter{near}")));
