@@ -23,22 +23,17 @@ use super::table::{aligned, duration, grouped};
 /// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
 /// something.
 const TEACHER: &str = "full";
-
 /// Nodes per move of the games that leaves are drawn from: many games matter more than good ones.
 const GAME_NODES: u64 = 300;
 const MATCH_NODES: u64 = 1000;
-
 /// One in this many evaluated positions is drawn: about thirty from a game.
 const ONE_IN: u64 = 512;
-
 /// Rounds that make do with fewer games and shorter searches for labels.
 const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
-
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
-
 /// In the folder of a round that is not finished.
 const CLOCK: &str = "clock.json";
 

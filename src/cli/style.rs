@@ -7,7 +7,6 @@ use console::{Style, Term, measure_text_width};
 
 /// Column at which text after labels begins.
 const INDENT: usize = 12;
-
 /// Share of the largest deviation from which a square is bold.
 const BOLD: f64 = 0.5;
 

@@ -66,7 +66,6 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
 const MIDDLE_SCORE: f32 = 20.0;
 
 const UNIT_LINES: usize = 1000;
-
 /// Median score per pawn of imbalance below which scores are pawns.
 const PER_PAWN: f32 = 10.0;
 

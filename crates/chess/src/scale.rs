@@ -30,10 +30,8 @@ impl Default for ResultScale {
 
 impl ResultScale {
     pub const PERCENT: Self = Self { loss: 0.0, win: 100.0, words: Words::None };
-
     /// `w`, `d` and `b`: the winner.
     pub const WINNER: Self = Self { loss: 0.0, win: 1.0, words: Words::Winner };
-
     /// `w`, `d` and `l`: the outcome for the point of view.
     pub const ENDING: Self = Self { loss: 0.0, win: 1.0, words: Words::Ending };
 
@@ -131,7 +129,6 @@ enum Sign {
 const MIN_NEGATIVE: u64 = 10;
 
 const MIN_WITHOUT_DRAW: u64 = 1000;
-
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.

@@ -6,7 +6,6 @@ use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 
 const MAX_LAYERS: usize = 4;
-
 /// Bytes that identify a layer: a tar archive by its word at 257.
 const START: u64 = 512;
 

@@ -86,7 +86,6 @@ impl Kind {
 
 /// The tuned parameters in the folder of a run; commands that read parameters accept the folder instead of this file.
 pub const PARAMETERS: &str = "params.json";
-
 /// The best parameters of an interrupted run. Their tables as source code are [`SO_FAR_TABLES`], in the order of those
 /// of the run.
 pub const SO_FAR: &str = "so-far.json";
@@ -94,7 +93,6 @@ pub const SO_FAR: &str = "so-far.json";
 pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
 
 const RUNS: &str = "runs";
-
 /// The epochs of a run, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 

@@ -47,10 +47,8 @@ impl LocalSettings {
 const MAX_NUMBERS: usize = 1 << 22;
 
 const MULTIPLES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-
 /// Number of points along the conjugate direction, from 2⁻⁶ to 2² times its length.
 const LINE: i32 = 25;
-
 /// Loss differences below this fraction of the loss are noise of f32 sums.
 const NOISE: f64 = 1e-9;
 

@@ -23,7 +23,6 @@ use super::losses::{mean_loss, with_targets};
 
 /// In the first round, in steps, and in the last region that is tried.
 const REACH: [f64; 2] = [4.0, 0.25];
-
 /// Share of the loss that a round has to gain for another one to follow.
 const WORTH: f64 = 1e-5;
 

@@ -264,7 +264,6 @@ pub struct ScoreTally {
 const LATE_PLIES: usize = 16;
 
 const FEW_GAMES: u64 = 30;
-
 /// Number of pairs of successive scores that are enough to determine their point of view: if one in ten
 /// changed sides, three quarters of so few would do so once in a thousand times.
 const FEW_PAIRS: u64 = 6;

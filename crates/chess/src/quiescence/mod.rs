@@ -20,7 +20,6 @@ use moves::{Ranked, push_evasions, push_tactical, rank};
 /// Default limit of the nodes that the search of one position may take. Real positions take dozens, the worst
 /// of them some ten thousand.
 pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
-
 /// Largest depth of a line. Thirty captures and sixteen promotions with evasions between them fit; only
 /// endless checks that answer checks could go on.
 const MAX_PLY: usize = 160;

@@ -160,7 +160,6 @@ impl Layout {
 }
 
 const COLLECTED: usize = 1 << 16;
-
 const CHECKED: usize = 1 << 18;
 
 /// Returns the positions sorted by their keys, and by number if these are equal.

@@ -21,7 +21,6 @@ use gputexel_io::Result;
 
 /// Number of segments added by one thread of the first reduction.
 pub(super) const CHUNK: usize = 64;
-
 /// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that each
 /// completes soon.
 const IN_FLIGHT: usize = 3;

@@ -13,7 +13,6 @@ use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
 const MIN_MEMORY: u64 = 1 << 16;
-
 /// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a workgroup with a
 /// common feature does not take much longer than the others.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;

@@ -24,10 +24,8 @@ use process::{EngineProcess, ReadError, not_running};
 use protocol::Dialog;
 
 const CHESS960: &str = "UCI_Chess960";
-
 /// For an engine to end its search once the user has requested to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
-
 /// Piece-square tables for each square of a king have tens of thousands of values.
 const MAX_OPTIONS: usize = 1 << 16;
 

@@ -20,7 +20,6 @@ use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
 const COMPLAINTS: usize = 5;
-
 const MAX_LINE: usize = 4096;
 
 #[derive(Clone, Debug)]

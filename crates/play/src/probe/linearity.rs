@@ -9,13 +9,10 @@ use super::positions::Labeled;
 
 /// That rounding of four evaluations explains, in units of the last digit.
 const ROUNDING: f64 = 2.5;
-
 /// Root mean square of the same where an engine rounds terms within its evaluation, for a single parameter.
 const ROUNDING_RMS: f64 = 1.2;
-
 /// For each parameter of a group, of which the errors are independent.
 const ROUNDING_EACH: f64 = 0.35;
-
 /// Of a change, that may be missing: of a group, and of a single parameter.
 const SHARES: [f64; 2] = [0.002, 0.03];
 

@@ -47,16 +47,13 @@ use survey::Wishes;
 
 /// For each process, so that the time left can be told.
 const BLOCKS: usize = 8;
-
 /// Least and most positions in a block of an engine, and of a program, which is started for each set of values.
 const BLOCK: [usize; 2] = [200, 2000];
 const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
-
 /// Positions about which an engine is asked again when a probe is resumed.
 const CHECKED: usize = 100;
 
 const HASTE: Duration = Duration::from_secs(10);
-
 /// Positions in a block at which an engine may fail.
 const SPARED: usize = 3;
 

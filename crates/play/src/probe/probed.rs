@@ -16,7 +16,6 @@ use serde::Serialize;
 
 /// Share of small effects from which on they are reported.
 const MANY: f64 = 0.05;
-
 /// In smallest differences of evaluations: where several parameters move together, rounding hides some of such changes.
 const SMALL: f64 = 3.0;
 

@@ -11,24 +11,18 @@ use super::positions::Labeled;
 
 /// Of a change at which the engine fails.
 const HALVINGS: usize = 3;
-
 /// A change is too large if more than this share of positions has no evaluation after it, and more than [`FEW`].
 const MOST_MISSING: f64 = 0.1;
 const FEW: usize = 5;
-
 /// Share of positions that rounding need not explain where parameters are linear.
 const MOST_BEYOND: f64 = 0.01;
-
 /// Most rounds in which positions are asked again that were not predicted.
 const REPAIRS: u64 = 8;
-
 /// Rounds in a row without a find: two effects that were overlooked, such as those of a value's two phases, can
 /// cancel in one.
 const CLEAN: u64 = 2;
-
 /// Parameters that are blamed for a block.
 const MOST_BLAMED: usize = 8;
-
 /// Share of the sum of squares that one has to explain.
 const LEAST_BLAME: f64 = 0.02;
 

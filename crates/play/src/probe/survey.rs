@@ -15,31 +15,22 @@ use super::search::Search;
 use gputexel_io::{Error, Result};
 
 const SAMPLE: usize = 200;
-
 /// In which the evaluation is looked for.
 const ANSWERS: usize = 24;
-
 /// Numbers with decimals are pawns if half of them are smaller.
 const PAWNS: f64 = 20.0;
-
 /// Between answers to the same question, root mean square, in units of their last digit.
 const MOST_NOISE: f64 = 2.0;
-
 /// Ratio of sums at which the sign decides the point of view.
 const CLEAR: f64 = 4.0;
-
 /// A group is not asked about as a whole if it changes more than this share of positions.
 const OFTEN: f64 = 0.6;
-
 /// Evaluations in the time in which a program is started.
 const START: f64 = 1000.0;
-
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
-
 /// Number of sets of values after which a factor common to all evaluations is no coincidence.
 const TRIES: usize = 10;
-
 /// Share of positions that may differ once colors are exchanged.
 const ASYMMETRIC: f64 = 0.01;
 

@@ -45,7 +45,6 @@ pub(super) use plot::{Axis, Plot, Series, Style};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
-
 /// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 

@@ -17,7 +17,6 @@ use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
 pub const VARIABLE: &str = "GPUTEXEL_VALUES";
-
 const PARAMS: &str = "gputexel_values.params";
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

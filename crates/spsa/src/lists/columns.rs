@@ -18,10 +18,8 @@ pub(super) const BSPSA: &[&str] = &["name", "start", "min", "max", "c_end", "s",
 pub(super) const OPENBENCH: &[&str] = &["name", TYPE, "start", "min", "max", "c_end", "r_end"];
 pub(super) const FISHTEST: &[&str] = &["name", "start", "min", "max", "c_end", "r_end"];
 pub(super) const VALUES: &[&str] = &["name", "value"];
-
 /// Titles of values, the first of which counts: those that tuning has reached, then the first ones.
 const START: [&str; 4] = ["best", "value", "theta", "start"];
-
 /// OpenBench never moves whole numbers by less.
 const MIN_INTEGER_C: f64 = 0.5;
 

@@ -16,7 +16,6 @@ use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, Venue, play
 use gputexel_play::{GameRecord, Stop, check_tables, pair_pgn};
 
 const LOG: &str = "log.csv";
-
 /// Spoiled pairs in a row after which a run is given up, unless the configuration has another number.
 const MAX_FAILURES: u64 = 20;
 

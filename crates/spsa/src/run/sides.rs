@@ -14,7 +14,6 @@ use gputexel_play::{BuiltinPlayer, Player, deadline_from_seconds};
 
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
-
 /// Where in its range a value is when an engine is tried: hardly ever a whole number, unless it has to be.
 const TRIAL: f64 = 0.618_034;
 

@@ -49,7 +49,6 @@ struct Members<'a> {
 
 /// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
-
 /// Maximum number of runs in a portion: enough to keep a device busy, and few enough that a sweep can be divided among
 /// machines.
 const PORTION_RUNS: usize = 128;

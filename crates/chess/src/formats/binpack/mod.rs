@@ -44,7 +44,6 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 
 /// Magic bytes of a block.
 const MAGIC: &[u8; 4] = b"BINP";
-
 /// Number of bytes of a block before its chains.
 const HEADER_BYTES: usize = 8;
 

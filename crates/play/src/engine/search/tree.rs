@@ -37,7 +37,6 @@ impl Default for Settings {
 
 pub(super) const MAX_PLY: usize = 128;
 const INFINITE: i32 = MATE_CP + 1;
-
 /// Moves tried before the good one that are remembered.
 const MAX_TRIED: usize = 64;
 

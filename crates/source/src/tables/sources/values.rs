@@ -20,7 +20,6 @@ pub struct TableValues {
 }
 
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
-
 const BOTH: &str = "both";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
