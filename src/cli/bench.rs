@@ -123,7 +123,6 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Prints a report as text or JSON, and writes it to a file if requested.
 fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
         return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);

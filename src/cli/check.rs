@@ -18,7 +18,6 @@ use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table, some_of};
 
-/// Maximum number of names listed.
 const NAMES: usize = 12;
 /// Maximum number of names of parameters in a line about evaluations.
 const SOME: usize = 4;
@@ -84,7 +83,6 @@ fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_string()).collect()
 }
 
-/// Formats the findings as text.
 fn describe(checked: &Checked, args: &CheckArgs) -> String {
     let findings = &checked.findings;
     let mut text = String::new();
@@ -185,7 +183,6 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
     *text += &outliers(&found.worst, ["printed", "computed"], &args.inputs, args.schema.is_some());
 }
 
-/// Formats what explains differences of evaluations, a line for each change.
 pub(super) fn explained(explanation: Option<&Explanation>) -> String {
     let Some(found) = explanation else { return String::new() };
     if let Some(cause) = found.cause() {
@@ -214,7 +211,6 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
     text
 }
 
-/// Formats which parameters a comparison of evaluations cannot test.
 fn untested(untested: Option<&Untested>) -> String {
     let Some(Untested { zero, same_in_phases }) = untested else { return String::new() };
     let reason = |names: &[String], what: &str| {

@@ -51,7 +51,6 @@ pub struct ConversionArgs {
     reading: ReadingArgs,
 }
 
-/// Returns the usual endings of outputs.
 fn endings() -> Vec<String> {
     Format::outputs().map(|format| format!(".{}", format.extension())).collect()
 }

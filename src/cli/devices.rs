@@ -189,7 +189,6 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
     }
 }
 
-/// Formats the findings for a device, one line per group.
 fn table(report: &CheckReport) -> String {
     let mut rows = vec![["variants", "cases", "worst error", "bound", ""].map(String::from).to_vec()];
     for finding in &report.findings {

@@ -129,7 +129,6 @@ impl Subcommand for ExtractArgs {
     }
 }
 
-/// Formats the report as text.
 fn describe(report: &Report) -> String {
     let mut text = String::new();
     for source in &report.sources {

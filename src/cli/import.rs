@@ -110,7 +110,6 @@ impl Subcommand for ImportArgs {
     }
 }
 
-/// Formats the report as text.
 fn describe(report: &ImportReport) -> String {
     let mut text = String::new();
     for source in &report.sources {

@@ -32,7 +32,6 @@ use super::table::{aligned, grouped};
 const DIRECTIONS: usize = 12;
 const PAIRS: u64 = 5000;
 const TEST_GAMES: u64 = 40_000;
-/// Least and greatest factor.
 const FACTORS: [f64; 2] = [-0.5, 1.5];
 /// The factor with which each direction begins: a run goes too far more often than not far enough, and half of the way
 /// is better than all of it in most of docs/strength.md.
@@ -110,7 +109,6 @@ struct Plan {
     #[serde(default)]
     test_only: bool,
     sprt: String,
-    /// Largest number of games of the test.
     test_games: u64,
 }
 

@@ -174,7 +174,6 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     }
 }
 
-/// Formats a comparison of search scores and results.
 fn score_table(scores: &ScoresAgainstResults) -> String {
     let mut out = match scores.k {
         Some(k) => format!("    K of the search scores: {}\n", scale_forms(k)),

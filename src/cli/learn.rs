@@ -227,7 +227,6 @@ impl Start {
         Self { params, labels, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
-    /// Returns the engine of `--labels`.
     fn check(&self, context: &Context) -> Result<Option<EngineConfig>> {
         if !["pst", "classical", TEACHER].contains(&self.model()) {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));

@@ -7,7 +7,6 @@ use gputexel::Error;
 
 use super::context::Context;
 
-/// Formats a command line as it would be typed.
 fn typed(words: &[String]) -> String {
     let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
     format!("gputexel {}", words.collect::<Vec<_>>().join(" "))

@@ -10,12 +10,10 @@ const INDENT: usize = 12;
 /// Share of the largest deviation from which a square is bold.
 const BOLD: f64 = 0.5;
 
-/// Green text, for improvements.
 fn positive(text: &str) -> String {
     painted(text, Style::new().green())
 }
 
-/// Red text, for changes for the worse.
 fn negative(text: &str) -> String {
     painted(text, Style::new().red())
 }

@@ -201,7 +201,6 @@ fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     }
 }
 
-/// Returns the advice for positions that only have scores.
 fn scores_instead() -> Advice {
     Advice::default().setting("target", "score").text(" takes the scores instead")
 }

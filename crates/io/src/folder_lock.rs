@@ -35,7 +35,6 @@ struct Held {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// Size of the file, bytes.
     length: usize,
     made: Vec<String>,
 }

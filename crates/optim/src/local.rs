@@ -179,7 +179,6 @@ impl Local {
         all
     }
 
-    /// Derives slope and curvature from the losses of two neighbors.
     fn learn(&mut self, coordinate: usize, below: f64, own: f64, above: f64) {
         let size = f64::from(self.settings.steps[self.level]);
         self.slopes[coordinate] = (above - below) / (2.0 * size);

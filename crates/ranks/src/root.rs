@@ -37,7 +37,6 @@ impl std::fmt::Display for Traffic {
     }
 }
 
-/// The link and its traffic.
 struct Counted {
     link: Box<dyn Link>,
     traffic: Traffic,
@@ -166,7 +165,6 @@ fn unasked(rank: usize) -> Error {
     of_rank(rank, "answers what it was not asked")
 }
 
-/// Sections held by another rank.
 struct Remote {
     link: Shared,
     rank: usize,

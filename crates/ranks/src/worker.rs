@@ -13,7 +13,6 @@ use gputexel_io::{Error, Result};
 use crate::Link;
 use crate::message::{Order, Reply};
 
-/// A layout and its evaluator, in a separate thread.
 struct Share {
     tasks: Option<Sender<Task>>,
     replies: Receiver<Reply>,

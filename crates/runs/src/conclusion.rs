@@ -20,7 +20,6 @@ const CLEAR: f64 = 2.26;
 const SLIGHT: f64 = 1e-4;
 /// Number of games, or positions without games, below which nothing can be said.
 const MIN_GAMES: u64 = 100;
-/// Number of names in a sentence.
 const NAMED: usize = 6;
 
 impl Tuned {
@@ -33,7 +32,6 @@ impl Tuned {
     }
 }
 
-/// Concludes from the result of a run.
 pub(crate) fn conclude(tuned: &Tuned) -> Conclusion {
     let verdict = verdict(tuned);
     let next = next(tuned, verdict.judgement);
@@ -100,7 +98,6 @@ fn measured_on(tuned: &Tuned) -> String {
     }
 }
 
-/// Says in words what the values are good for.
 fn words(tuned: &Tuned, judgement: Judgement) -> String {
     let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
     match judgement {
@@ -367,7 +364,6 @@ fn program_findings(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Fin
     found
 }
 
-/// Lists the first of some names.
 fn shortened(names: &[&str], what: &str) -> String {
     match names.len() {
         0..=NAMED => names.join(", "),

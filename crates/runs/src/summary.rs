@@ -152,7 +152,6 @@ fn uncertainty(tuned: &Tuned) -> Option<Value> {
     }
 }
 
-/// Summarizes standard errors, in centipawns.
 fn errors(findings: &Findings, tuned: &Tuned) -> Value {
     let sandwich = &findings.sandwich;
     let (estimated, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());

@@ -184,7 +184,6 @@ fn fraction_behind(text: &str) -> Option<usize> {
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
-/// Words before a sign.
 const BEFORE_SIGNS: &str =
     "return case throw co_return co_yield co_await else do and or not xor in is match if while yield";
 

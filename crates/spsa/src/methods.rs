@@ -82,7 +82,6 @@ impl Observation<'_> {
     }
 }
 
-/// A rule with what it has learnt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Method {
     schedule: Schedule,

@@ -11,7 +11,6 @@ use super::super::output::print_result;
 use super::super::style::columns;
 use super::super::table::{aligned, some_of};
 
-/// Maximum number of names shown of parameters that only one side has.
 const NAMES: usize = 12;
 
 /// Prints the comparison of two.

@@ -212,7 +212,6 @@ impl Subcommand for ProbeArgs {
     }
 }
 
-/// Progress as a bar, or as lines.
 struct Display {
     bar: ProgressBar,
     timer: Option<LineTimer>,

@@ -76,15 +76,11 @@ pub struct Observer<'a> {
     /// True to print settings and choices before the first step.
     verbose: bool,
     progress: Option<Progress>,
-    /// Progress of reading before the run.
     reading: Option<Reading>,
-    /// Progress of decisions before the run.
     deciding: Option<Decision>,
-    /// True once training has begun.
     started: bool,
     /// True if positions were extracted, which are deleted with the folder unless training begins.
     extracted: bool,
-    /// Progress of a bootstrap.
     resamples: Option<Resamples>,
     /// Folder from which an interrupted run can be resumed.
     pub resumable: Option<PathBuf>,
@@ -213,7 +209,6 @@ struct Decision {
     what: Deciding,
     bar: ProgressBar,
     begun: Instant,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
@@ -257,7 +252,6 @@ fn left_text(seconds: f64, share: f64) -> Option<String> {
 
 struct Resamples {
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
@@ -340,7 +334,6 @@ struct Progress {
     /// True if losses contain a pull toward the prior.
     regularizes: bool,
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
     /// True to print lines for the first and the last epoch in any case.
     verbose: bool,

@@ -16,7 +16,6 @@ use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, counted};
 
-/// Maximum number of repeats.
 const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.

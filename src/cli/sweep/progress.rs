@@ -9,9 +9,7 @@ use super::super::table::grouped;
 
 pub struct Observer {
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
-    /// True if runs may end before all their epochs.
     ends_early: bool,
     /// Epochs and seconds at the first step that this process saw.
     first: Option<(u64, f64)>,

@@ -80,7 +80,6 @@ fn details(tuned: &Tuned) -> String {
     out
 }
 
-/// Lines about the uncertainty of the values, if requested.
 pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
     match &tuned.uncertainty {
         Answer::None | Answer::LeftOut(_) => String::new(),

@@ -46,7 +46,6 @@ fn data_line(tuned: &Tuned) -> String {
     format!("data        {}{games}\n{targets}", counted(tuned.positions, "position"))
 }
 
-/// Line about the targets of sides that are ahead, by which compensation is judged.
 fn ahead_line(tuned: &Tuned) -> String {
     let Some(halves) = &tuned.doubts.ahead else { return String::new() };
     let unknown =
@@ -54,7 +53,6 @@ fn ahead_line(tuned: &Tuned) -> String {
     format!("ahead       by a minor piece: {}{unknown}\n", Ahead::figures(halves))
 }
 
-/// Line about the held-out loss or, if nothing was held out, the training loss.
 fn gain_line(tuned: &Tuned) -> String {
     let change = |before: f64, after: f64| {
         format!("{before:.6} -> {after:.6}: {:+.1} %", 100.0 * (after - before) / before)
@@ -77,7 +75,6 @@ fn gain_line(tuned: &Tuned) -> String {
     }
 }
 
-/// Line about scores whose scale differs from the prior's.
 fn scale_line(tuned: &Tuned) -> String {
     let scale = tuned.record.scale;
     // Where K could not be fitted, margins have no scale to follow, as a warning has said.
@@ -90,7 +87,6 @@ fn scale_line(tuned: &Tuned) -> String {
     format!("scale       scores are {ratio:.2} times the prior's: scale search margins{instead}\n")
 }
 
-/// Returns lines about the worth of the pieces before and after, and about K.
 fn worth_lines(tuned: &Tuned) -> Vec<String> {
     let pieces = tuned.pieces();
     let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);

@@ -124,7 +124,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     out
 }
 
-/// Returns median errors by group and phase.
 fn medians(findings: &Findings, set: &FeatureSet) -> Vec<Vec<String>> {
     let cell = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
     let header = ["median", "middlegame", "endgame"].map(str::to_string).to_vec();

@@ -82,7 +82,6 @@ pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     }
 }
 
-/// A command whose program exists.
 fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
@@ -378,7 +377,6 @@ impl Probed {
 /// Mean losses of evaluations against the targets of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Loss {
-    /// Number of positions.
     positions: u64,
     /// Of the engine's evaluations when it was probed.
     start: f64,
@@ -388,7 +386,6 @@ struct Loss {
     engine: f64,
 }
 
-/// Losses of the positions that were asked about.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Losses {
     all: Loss,

@@ -317,7 +317,6 @@ fn white_score(score: i16, turn: Color) -> f32 {
     turn.fold_wb(f32::from(score), -f32::from(score)) + 0.0
 }
 
-/// Converts a score in White's view to the stored one of the side to move.
 fn stored_score(score_cp: f32, turn: Color) -> i16 {
     let white = score_cp.round() as i16;
     turn.fold_wb(white, white.saturating_neg())

@@ -129,7 +129,6 @@ impl Layout {
         layout.check()
     }
 
-    /// Copies the rows, with `entries` entries in total, in the order of the layout.
     fn fill(&mut self, canonical: &CanonicalRows<'_>, entries: usize) {
         let mut ids = vec![0; entries];
         let mut coefficients = vec![0.0; if canonical.has_coefficients() { entries } else { 0 }];

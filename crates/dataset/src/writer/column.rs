@@ -60,7 +60,6 @@ impl Column {
         Ok(BufReader::with_capacity(PENDING_BYTES, file))
     }
 
-    /// Creates an empty column to replace this one.
     pub(super) fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
         let new = Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)?;
         Ok(Self { needed: self.needed, ..new })
@@ -121,7 +120,6 @@ impl Column {
     }
 }
 
-/// Reads the next `N` bytes.
 pub(super) fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;

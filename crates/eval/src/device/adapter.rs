@@ -100,7 +100,6 @@ fn largest_binding(limits: &Limits) -> u64 {
 }
 
 const STORAGE_BUFFERS: u32 = 8;
-/// Threads per workgroup.
 const THREADS: u32 = 256;
 /// Workgroup memory without which no kernel runs, bytes.
 const MIN_WORKGROUP_MEMORY: u32 = 16 << 10;
@@ -137,7 +136,6 @@ fn defect(name: &str, limits: &Limits) -> Option<String> {
     lacking.map(|(what, has, needed)| format!("it has {has} {what}, and {needed} are needed"))
 }
 
-/// Adapter types in order of preference.
 const KINDS: [(DeviceType, &str); 5] = [
     (DeviceType::DiscreteGpu, "discrete GPU"),
     (DeviceType::IntegratedGpu, "integrated GPU"),

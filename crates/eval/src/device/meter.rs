@@ -150,7 +150,6 @@ impl Gpu {
         self.shared.count(|counted| counted.used)
     }
 
-    /// Returns true if the limit leaves room for `bytes` more.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }

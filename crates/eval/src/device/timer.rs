@@ -19,7 +19,6 @@ pub struct Timer {
     readable: wgpu::Buffer,
     /// Dispatches since times were last read, including those beyond the capacity.
     dispatches: AtomicU32,
-    /// Nanoseconds per tick.
     period: f64,
 }
 

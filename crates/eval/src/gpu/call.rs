@@ -95,7 +95,6 @@ impl Call {
         self.tiling.padded() > 1
     }
 
-    /// Returns the bytes of a value for each parameter and member, without padding.
     fn by_member_bytes(&self) -> u64 {
         8 * self.members as u64 * u64::from(self.sizes.features)
     }

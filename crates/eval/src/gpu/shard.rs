@@ -68,7 +68,6 @@ impl Cost {
     }
 }
 
-/// Limits of a shard, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub binding: u64,

@@ -63,7 +63,6 @@ impl Census {
 }
 
 struct Entries {
-    /// Keys and results.
     entries: Vec<(u64, f32)>,
     rest: Batch,
 }

@@ -36,7 +36,6 @@ impl Tapered {
     }
 }
 
-/// Sums the values of a side's features.
 struct Sum<'a> {
     values: &'a [Tapered; COUNT],
     total: i64,

@@ -110,7 +110,6 @@ impl Failed {
 pub(super) struct Asker<'a> {
     source: &'a Source,
     player: Option<UciPlayer>,
-    /// Values that the process has.
     current: Option<Vec<f64>>,
     pub asked: u64,
 }

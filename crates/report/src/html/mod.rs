@@ -45,7 +45,6 @@ pub(super) use plot::{Axis, Plot, Series, Style};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
-/// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// Settings of a page that is served while the run is in progress.
@@ -65,7 +64,6 @@ impl Live {
     }
 }
 
-/// `None` if the run has no data for it.
 type MakeSection = fn(&RunReport) -> Option<Markup>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.

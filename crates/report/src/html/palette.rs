@@ -3,7 +3,6 @@
 
 use std::fmt::{self, Write as _}; // to strings, which cannot fail
 
-/// A color, written as `#RRGGBB`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rgb(u8, u8, u8);
 

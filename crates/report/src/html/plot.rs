@@ -128,7 +128,6 @@ impl<'a> Scale<'a> {
         Self { pixels: [from, to], ..self }
     }
 
-    /// Pixel of a value.
     fn at(&self, value: f64) -> f64 {
         self.pixel(self.axis.place(value))
     }
@@ -147,7 +146,6 @@ impl<'a> Scale<'a> {
         if ticks.len() >= 2 { ticks } else { plain(0.0) }
     }
 
-    /// Pixels with their labels.
     fn ticks(&self) -> Vec<(f64, String)> {
         self.places().into_iter().map(|place| (self.pixel(place), self.text(place))).collect()
     }
@@ -249,7 +247,6 @@ impl Plot {
     }
 }
 
-/// Points of a polyline or polygon.
 fn pixels(x: &Scale<'_>, y: &Scale<'_>, points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut text = String::new();
     for point in points {

@@ -19,7 +19,6 @@ const DEPTH: usize = 8;
 /// Maximum number of folders and files examined for one list.
 const ENTRIES: usize = 100_000;
 const RUNS: usize = 500;
-/// Maximum size of a report that is shown from its file, bytes.
 const REPORT_BYTES: u64 = 64 << 20;
 const PREFIX: &str = "/run/";
 const COMPARE: &str = "/compare";

@@ -92,7 +92,6 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// Describes the targets of scores.
 fn targets(record: &RunRecord) -> String {
     let Some(blend) = record.config.blend else { return "results".to_string() };
     let mut text = format!(

@@ -15,7 +15,6 @@ use gputexel_tune::{
 use super::steps::steps;
 use super::{ReportData, record, strength};
 
-/// Number of positions below which a feature is called rare.
 const RARE: u64 = 100;
 
 /// Returns the report of a run of `tune` or `pso`, which may still be in progress.
@@ -137,7 +136,6 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
     Ok(report)
 }
 
-/// Returns the best θ of a checkpoint.
 fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64>> {
     let basis = config.parameterization();
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters)?;
@@ -205,7 +203,6 @@ fn coordinates(
     basis.coordinates.iter().zip(values).map(coordinate).collect()
 }
 
-/// Returns the headline figures.
 fn facts(
     report: &RunReport,
     record: &RunRecord,

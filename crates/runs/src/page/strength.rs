@@ -36,7 +36,6 @@ pub(super) fn of_record(record: &RunRecord, ratio: Option<f64>) -> StrengthRepor
 const ABOUT_PENALTIES: &str =
     "Penalties count changes from the prior, so that the prior itself costs nothing.";
 
-/// Adds the result of the choice of weights.
 fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) {
     let what = if strength.by_game { "games" } else { "positions" };
     if strength.keeps_prior {
@@ -117,7 +116,6 @@ fn groups_text(penalties: &[&Penalty]) -> String {
     }
 }
 
-/// Describes the effect of a kind of penalty, as a sentence.
 fn meaning(kind: PenaltyKind) -> &'static str {
     match kind {
         PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
@@ -160,7 +158,6 @@ fn without_penalties(config: &RunConfig) -> String {
     }
 }
 
-/// Describes the starting point of the run.
 fn starts_note(starts: &StartsRecord) -> String {
     let StartsRecord { losses, best } = starts;
     let count = losses.len();
@@ -174,7 +171,6 @@ fn starts_note(starts: &StartsRecord) -> String {
     )
 }
 
-/// Describes the origin of K, as a sentence.
 fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     match scale.mode {
         ScaleMode::Joint => {
@@ -189,7 +185,6 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     }
 }
 
-/// Describes the consequence of the scale of the scores for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let swarm = record.config.optimizer.swarms().is_some();

@@ -47,7 +47,6 @@ pub(super) fn of_outcome(
     report(name, record, &standing, ranking)
 }
 
-/// Describes the progress of a sweep.
 struct Standing {
     epochs: u64,
     seconds: f64,

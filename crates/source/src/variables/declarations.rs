@@ -233,7 +233,6 @@ impl FileWork<'_> {
     }
 }
 
-/// Expression of a number.
 fn bare(own: &MarkedNumber) -> String {
     let sign = if own.negative { "-" } else { "" };
     let cast = if own.number.suffix().is_empty() { "" } else { "(float)" };

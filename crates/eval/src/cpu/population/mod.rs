@@ -67,7 +67,6 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// Creates empty sums for the given numbers of parts, features and members.
     fn new(parts: usize, features: usize, width: usize, resampled: bool, gradients: bool) -> Self {
         Self {
             losses: vec![0.0; parts * width],

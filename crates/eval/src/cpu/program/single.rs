@@ -83,7 +83,6 @@ impl WithSimd for MemberItem<'_> {
     }
 }
 
-/// Scores of a stripe of positions, centipawns.
 pub(super) struct Scores<'a> {
     pub rows: Rows<'a>,
     pub table: &'a [[f64; 2]],
