@@ -435,24 +435,23 @@ impl Learning<'_> {
         // What comes after so many rounds; more of them will have another end.
         let end = self.folder.file(&format!("after-{:02}", rounds.len()));
         std::fs::create_dir_all(&end).map_err(|e| Error::io(&end, e))?;
-        let values = match model == TEACHER && rounds.iter().any(|round| round.kept) {
-            true => PathBuf::from(best),
-            false => {
-                // What a search evaluates depends on the values that it searches with, so the model that is wanted
-                // draws its own positions; the teacher labels them.
-                let labeled = end.join("labeled.fens");
-                if !labeled.exists() {
-                    let first = end.join("first-values");
-                    self.tune(labels, model, &first)?;
-                    let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
-                    let engine = self.start.labels.as_deref().unwrap_or(best);
-                    let params = first.display().to_string();
-                    self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
-                }
-                let values = self.folder.file("values");
-                self.tune(&labeled, model, &values)?;
-                values
+        let values = if model == TEACHER && rounds.iter().any(|round| round.kept) {
+            PathBuf::from(best)
+        } else {
+            // What a search evaluates depends on the values that it searches with, so the model that is wanted
+            // draws its own positions; the teacher labels them.
+            let labeled = end.join("labeled.fens");
+            if !labeled.exists() {
+                let first = end.join("first-values");
+                self.tune(labels, model, &first)?;
+                let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
+                let engine = self.start.labels.as_deref().unwrap_or(best);
+                let params = first.display().to_string();
+                self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
             }
+            let values = self.folder.file("values");
+            self.tune(&labeled, model, &values)?;
+            values
         };
         let start = self.start.params();
         let mut played = Vec::new();
@@ -501,12 +500,11 @@ impl Learning<'_> {
             verdict.words = format!("{model} scores more than {start}, within the error");
         }
         let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
-        let next = match played.wins() || is_over {
-            true => String::new(),
-            false => {
-                let folder = quoted(self.folder.path());
-                format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
-            }
+        let next = if played.wins() || is_over {
+            String::new()
+        } else {
+            let folder = quoted(self.folder.path());
+            format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
         };
         Conclusion { verdict, findings: Vec::new(), next }
     }

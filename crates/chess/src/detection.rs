@@ -283,11 +283,10 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         (_, None, Some(score)) if !asked.wants_scores => {
             let reason = "positions are followed by a number that is a score rather than a result";
             let advice = scores_instead();
-            let advice = match survey.is_signed(score) || asked.scale.is_some() {
-                true => advice,
-                false => {
-                    advice.text(", ").setting("results", "LOSS..WIN").text(" reads other scales of results")
-                }
+            let advice = if survey.is_signed(score) || asked.scale.is_some() {
+                advice
+            } else {
+                advice.text(", ").setting("results", "LOSS..WIN").text(" reads other scales of results")
             };
             return Err(Error::line(name, line, reason).advise(advice));
         }

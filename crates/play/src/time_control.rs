@@ -97,10 +97,7 @@ impl TimeControl {
         let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
         let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
         let seconds = |time: &Duration| time.as_millis() as f64 / 1e3;
-        let increment = match increment.is_zero() {
-            true => String::new(),
-            false => format!("+{}", seconds(increment)),
-        };
+        let increment = if increment.is_zero() { String::new() } else { format!("+{}", seconds(increment)) };
         format!("{moves}{}{increment}", seconds(base))
     }
 }

@@ -71,15 +71,14 @@ pub(crate) fn check(
         games.insert(data.game(n));
         games.len() as u64 >= MIN_CLUSTERS
     });
-    match enough {
-        true => Ok(()),
-        false => {
-            let what = if data.has_games() { "games" } else { "positions" };
-            let count = games.len();
-            Err(Error::Usage(format!(
-                "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
-            )))
-        }
+    if enough {
+        Ok(())
+    } else {
+        let what = if data.has_games() { "games" } else { "positions" };
+        let count = games.len();
+        Err(Error::Usage(format!(
+            "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
+        )))
     }
 }
 

@@ -56,10 +56,7 @@ pub fn round_outcome(
         let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
         // A result that was stopped early, or is judged by held-out positions, is not optimized further.
         let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
-        let survey = match ended {
-            true => search.descend(watch)?,
-            false => search.survey(watch)?,
-        };
+        let survey = if ended { search.descend(watch)? } else { search.survey(watch)? };
         outcome.z = search.z().to_vec();
         RoundingOutcome {
             rounded: None,

@@ -132,12 +132,10 @@ impl RoundArgs {
             }
             words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
             run(words.as_slice(), true, context).map_err(|error| {
-                match context.cancel.load(Ordering::Relaxed) {
-                    true => {
-                        Error::Interrupted(format!("in {name}; the same command with --resume continues"))
-                            .into()
-                    }
-                    false => error,
+                if context.cancel.load(Ordering::Relaxed) {
+                    Error::Interrupted(format!("in {name}; the same command with --resume continues")).into()
+                } else {
+                    error
                 }
             })?;
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;

@@ -214,10 +214,7 @@ struct Decision {
 
 impl Decision {
     fn begin(context: &Context, what: Deciding) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(1000),
-            false => ProgressBar::hidden(),
-        };
+        let bar = if context.shows_progress() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
         bar.enable_steady_tick(Duration::from_millis(200));
         let lines = context.prints_lines().then(LineTimer::start);
         Self { what, bar: bar.with_finish(ProgressFinish::AndClear), begun: Instant::now(), lines }
@@ -293,10 +290,7 @@ fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
             print_text(&format!("traced      {positions}, {path}, left out {left_out}\n"))?;
         }
     }
-    match told {
-        true => print_text(&format!("numbers     {}\n", grouped(report.features as u64))),
-        false => Ok(()),
-    }
+    if told { print_text(&format!("numbers     {}\n", grouped(report.features as u64))) } else { Ok(()) }
 }
 
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
@@ -323,10 +317,7 @@ fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
             ))?;
         }
     }
-    match told {
-        true => print_text(&format!("dataset     written to {output}\n")),
-        false => Ok(()),
-    }
+    if told { print_text(&format!("dataset     written to {output}\n")) } else { Ok(()) }
 }
 
 struct Progress {

@@ -45,19 +45,18 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let sandwich = &findings.sandwich;
     let mut out = String::new();
     let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
-    let _ = match sandwich.by_game {
-        true => {
-            writeln!(
-                out,
-                "errors      standard errors in centipawns{units}, clustered by {}",
-                counted(sandwich.clusters as u64, "game")
-            )
-        }
-        false => writeln!(
+    let _ = if sandwich.by_game {
+        writeln!(
+            out,
+            "errors      standard errors in centipawns{units}, clustered by {}",
+            counted(sandwich.clusters as u64, "game")
+        )
+    } else {
+        writeln!(
             out,
             "errors      standard errors in centipawns{units}; no games: {}, treated as independent",
             counted(sandwich.clusters as u64, "position")
-        ),
+        )
     };
     out += &aligned(&medians(findings, set), 12);
     let features = set.features.len();

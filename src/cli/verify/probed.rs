@@ -293,19 +293,15 @@ impl Probed {
             0 => String::new(),
             count => format!(", {} rounded to whole numbers", grouped(count)),
         };
-        match args.engine.as_built {
-            true => line(
+        if args.engine.as_built {
+            line(
                 "values",
                 format!("as built; those to be verified are of {}{rounded}", args.params.display()),
-            ),
-            false => {
-                let count = counted(again.values.len() as u64, "parameter");
-                let changed = format!("{} of them changed", grouped(again.changed));
-                line(
-                    "values",
-                    format!("{count} set to those of {}, {changed}{rounded}", args.params.display()),
-                );
-            }
+            )
+        } else {
+            let count = counted(again.values.len() as u64, "parameter");
+            let changed = format!("{} of them changed", grouped(again.changed));
+            line("values", format!("{count} set to those of {}, {changed}{rounded}", args.params.display()));
         }
         for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {
             line("built", format!("with {name} = {own}, not {tuned}"));

@@ -227,18 +227,17 @@ impl GpuEvaluator<'_> {
         }
         let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
         let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
-        let factors = match shape.weighted && (request.gradients || request.curvature) {
-            true => {
-                let parts = self.layout.parts().len();
-                let mut factors = vec![0f32; parts * padded];
-                for (column, member) in members.clone().enumerate() {
-                    for part in 0..parts {
-                        factors[part * padded + column] = population.part_weight(member, part, parts);
-                    }
+        let factors = if shape.weighted && (request.gradients || request.curvature) {
+            let parts = self.layout.parts().len();
+            let mut factors = vec![0f32; parts * padded];
+            for (column, member) in members.clone().enumerate() {
+                for part in 0..parts {
+                    factors[part * padded + column] = population.part_weight(member, part, parts);
                 }
-                self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
             }
-            false => tables.clone(),
+            self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
+        } else {
+            tables.clone()
         };
         let call = Call {
             members: members.len(),

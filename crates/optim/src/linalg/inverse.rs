@@ -30,17 +30,16 @@ pub fn invert(matrix: &[f64], size: usize, free: &[usize], scale: impl Fn(usize)
             let Lifted { matrix: lifted, left_out, values, largest } = lift(matrix, size, free, &scale)?;
             inverse.undetermined = values.len();
             inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
-            match largest > 0.0 {
-                true => {
-                    let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
-                    drop(lifted);
-                    let mut product = factor.inverse();
-                    let left_out = View::new(&left_out, values.len(), n).transpose();
-                    add_square(-1.0 / largest, left_out, &mut product, n);
-                    mirror(&mut product, n);
-                    product
-                }
-                false => lifted,
+            if largest > 0.0 {
+                let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
+                drop(lifted);
+                let mut product = factor.inverse();
+                let left_out = View::new(&left_out, values.len(), n).transpose();
+                add_square(-1.0 / largest, left_out, &mut product, n);
+                mirror(&mut product, n);
+                product
+            } else {
+                lifted
             }
         }
     };

@@ -266,16 +266,15 @@ impl<'a> Asker<'a> {
             is_answer
         });
         ran.map_err(|failure| Failed::new(numbers.len(), &failure))?;
-        match numbers.len() == fens.len() {
-            true => Ok(numbers),
-            false => {
-                let reason = format!(
-                    "prints {} lines for {} positions; it must print one number for each",
-                    numbers.len(),
-                    fens.len()
-                );
-                Err(failed(numbers.len().min(fens.len()), reason))
-            }
+        if numbers.len() == fens.len() {
+            Ok(numbers)
+        } else {
+            let reason = format!(
+                "prints {} lines for {} positions; it must print one number for each",
+                numbers.len(),
+                fens.len()
+            );
+            Err(failed(numbers.len().min(fens.len()), reason))
         }
     }
 }

@@ -375,13 +375,12 @@ fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
 }
 
 fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
-    match source.is_program {
-        true => {
-            let most = positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]);
-            // Of equal size: the last one takes as many starts as the others.
-            positions.div_ceil(positions.div_ceil(most).max(1))
-        }
-        false => positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1]),
+    if source.is_program {
+        let most = positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]);
+        // Of equal size: the last one takes as many starts as the others.
+        positions.div_ceil(positions.div_ceil(most).max(1))
+    } else {
+        positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1])
     }
 }
 

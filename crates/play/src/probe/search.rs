@@ -302,12 +302,11 @@ impl<'s, 'a> Search<'s, 'a> {
         let there = self.evaluate(&values, places)?;
         // Differences to both sides have no error of first order.
         let opposite = start - change;
-        let back = match !step.linear && step.allows(opposite) {
-            true => {
-                values[i as usize] = opposite;
-                Some(self.evaluate(&values, places)?)
-            }
-            false => None,
+        let back = if !step.linear && step.allows(opposite) {
+            values[i as usize] = opposite;
+            Some(self.evaluate(&values, places)?)
+        } else {
+            None
         };
         let missing = there.iter().filter(|value| value.is_nan()).count();
         if missing > FEW && missing as f64 > MOST_MISSING * places.len() as f64 {

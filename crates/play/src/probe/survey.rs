@@ -56,10 +56,7 @@ enum Useless {
 
 impl From<Failed> for Useless {
     fn from(failed: Failed) -> Self {
-        match failed.stopped {
-            true => Self::Stopped(failed),
-            false => Self::Because(failed.failure),
-        }
+        if failed.stopped { Self::Stopped(failed) } else { Self::Because(failed.failure) }
     }
 }
 

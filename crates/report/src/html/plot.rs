@@ -152,12 +152,11 @@ impl<'a> Scale<'a> {
 
     fn text(&self, place: f64) -> String {
         let value = if self.axis.logarithmic { 10f64.powf(place) } else { place };
-        match self.axis.logarithmic || self.axis.whole {
-            true => self.axis.value_text(value),
-            false => {
-                let text = fixed(value, self.span.digits());
-                if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
-            }
+        if self.axis.logarithmic || self.axis.whole {
+            self.axis.value_text(value)
+        } else {
+            let text = fixed(value, self.span.digits());
+            if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
         }
     }
 }

@@ -168,10 +168,7 @@ fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Paramete
         summed: set.program.as_ref().and_then(|program| program.reads(id as u16)),
         ..Parameter::default()
     };
-    match theta.len() == 2 * count {
-        true => features.iter().enumerate().map(parameter).collect(),
-        false => Vec::new(),
-    }
+    if theta.len() == 2 * count { features.iter().enumerate().map(parameter).collect() } else { Vec::new() }
 }
 
 /// Returns the tuned coordinates, if they are not the parameters themselves.

@@ -147,14 +147,13 @@ fn without_penalties(config: &RunConfig) -> String {
     weights.sort_by(f64::total_cmp);
     weights.dedup();
     let texts: Vec<String> = weights.iter().map(|weight| format!("{weight:e}")).collect();
-    match config.has_l2() {
-        true => format!(
+    if config.has_l2() {
+        format!(
             "No penalties. L2 regularization with weight {} holds every parameter to its prior.",
             texts.join(" or ")
-        ),
-        false => {
-            "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
-        }
+        )
+    } else {
+        "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
     }
 }
 

@@ -172,11 +172,10 @@ pub(super) fn check_name(entry: &ListEntry) -> Result<()> {
 }
 
 pub(super) fn check_ends(entry: &ListEntry) -> Result<()> {
-    match entry.name.trim() == entry.name {
-        true => Ok(()),
-        false => {
-            let reason = "a name in this list cannot begin or end with a blank";
-            Err(Error::Usage(format!("'{}': {reason}", entry.name)))
-        }
+    if entry.name.trim() == entry.name {
+        Ok(())
+    } else {
+        let reason = "a name in this list cannot begin or end with a blank";
+        Err(Error::Usage(format!("'{}': {reason}", entry.name)))
     }
 }

@@ -108,10 +108,7 @@ impl Schedule<2> for RunSchedule<'_> {
 
     fn not_ready(&mut self, pair: Perturbation, unready: &Unready, _: u32) -> Result<NextStep<Perturbation>> {
         let why = format!("{}: {}", unready.name, unready.failure);
-        Ok(match self.discard_pair(&pair, unready.side, why)? {
-            true => NextStep::Ask,
-            false => NextStep::End,
-        })
+        Ok(if self.discard_pair(&pair, unready.side, why)? { NextStep::Ask } else { NextStep::End })
     }
 
     fn cancelled(&mut self, pair: Perturbation) -> Result<()> {

@@ -45,10 +45,7 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     pub fn check(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
-            true => Err(interrupted()),
-            false => Ok(()),
-        }
+        if self.cancel.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
     }
 }
 

@@ -365,12 +365,11 @@ impl Chooser<'_> {
             curve.push((1.0, before + difference));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        let unpenalized = match details {
-            true => {
-                let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
-                self.parameterization.theta(&added(&found.around, &step))
-            }
-            false => Vec::new(),
+        let unpenalized = if details {
+            let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
+            self.parameterization.theta(&added(&found.around, &step))
+        } else {
+            Vec::new()
         };
         let keeps_prior = difference.is_nan() || difference >= 0.0;
         Ok(Strength {

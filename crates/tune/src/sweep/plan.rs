@@ -50,11 +50,10 @@ impl Plan {
             (false, group) => sources[group as usize - 1],
         };
         let weights: Vec<f32> = self.parts.iter().map(weight).collect();
-        match weights.iter().any(|&weight| weight > 0.0) {
-            true => Ok(weights),
-            false => {
-                Err(Error::Usage("a run whose sources all weigh 0 has no position to train on".to_string()))
-            }
+        if weights.iter().any(|&weight| weight > 0.0) {
+            Ok(weights)
+        } else {
+            Err(Error::Usage("a run whose sources all weigh 0 has no position to train on".to_string()))
         }
     }
 

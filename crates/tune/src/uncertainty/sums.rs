@@ -103,11 +103,10 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     for stripe in stripes {
         positions.extend(stripe.positions);
         weight += stripe.weight;
-        match pairs.is_empty() {
-            true => pairs = stripe.pairs,
-            false => {
-                add(pairs.as_flattened_mut().as_flattened_mut(), stripe.pairs.as_flattened().as_flattened())
-            }
+        if pairs.is_empty() {
+            pairs = stripe.pairs
+        } else {
+            add(pairs.as_flattened_mut().as_flattened_mut(), stripe.pairs.as_flattened().as_flattened())
         }
     }
     let mut clusters = cluster_sums(fit.layout, all.start, &positions);

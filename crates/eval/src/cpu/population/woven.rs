@@ -98,11 +98,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             }
             slopes[BLOCK] = zero;
             for (class, own, lists, coefficients) in columns.classes(index) {
-                match coefficients.is_empty() {
-                    true => gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient),
-                    false => {
-                        gather_scaled::<S, V>(simd, class, (own, lists, coefficients), &slopes, &mut gradient)
-                    }
+                if coefficients.is_empty() {
+                    gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient)
+                } else {
+                    gather_scaled::<S, V>(simd, class, (own, lists, coefficients), &slopes, &mut gradient)
                 }
             }
             unflushed += block.positions.len();

@@ -249,12 +249,11 @@ impl<'a> Writer<'a> {
     }
 
     fn declare(&self, item: &Item<'_>) -> String {
-        match self.writes_phases() {
-            false => self.declaration(item, None),
-            true => {
-                let written = (0..2).filter(|&phase| !item.unread[phase]);
-                written.map(|phase| self.declaration(item, Some(phase))).collect()
-            }
+        if self.writes_phases() {
+            let written = (0..2).filter(|&phase| !item.unread[phase]);
+            written.map(|phase| self.declaration(item, Some(phase))).collect()
+        } else {
+            self.declaration(item, None)
         }
     }
 

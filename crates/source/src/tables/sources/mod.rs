@@ -102,18 +102,17 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
     let mut plan = TablesPlan { folder: Loaded::folder(&sources), ..TablesPlan::default() };
     let (mut marked, mut names) = (Vec::new(), Vec::new());
     for source in sources {
-        match find_marked(&source.text, &source.shown, source.language)?.is_empty() {
-            true => {
-                let source = Source::of(source);
-                let missing =
-                    "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
-                let (own, filled, text) = fill(values, known, &source, trust)?
-                    .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
-                plan.plan.changes.extend(source.loaded.change(text)?);
-                plan.filled.push(filled);
-                names.extend(own);
-            }
-            false => marked.push(source),
+        if find_marked(&source.text, &source.shown, source.language)?.is_empty() {
+            let source = Source::of(source);
+            let missing =
+                "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
+            let (own, filled, text) = fill(values, known, &source, trust)?
+                .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
+            plan.plan.changes.extend(source.loaded.change(text)?);
+            plan.filled.push(filled);
+            names.extend(own);
+        } else {
+            marked.push(source)
         }
     }
     let sources = marked;

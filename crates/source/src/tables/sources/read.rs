@@ -202,10 +202,7 @@ impl<'a> Sink<'a> {
         // Sums of decimal fractions are off in their last bit.
         let units = if offset == 0.0 { units } else { number.round(units + offset) };
         let value = units / marking.scale + 0.0; // no -0
-        match value.is_finite() {
-            true => Ok(value),
-            false => Err(format!("{} is too large", number.value)),
-        }
+        if value.is_finite() { Ok(value) } else { Err(format!("{} is too large", number.value)) }
     }
 }
 
