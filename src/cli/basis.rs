@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use gputexel::Error;
 use gputexel::chess::PhaseSettings;
-use gputexel::dataset;
 use gputexel::io::write_atomically;
 use gputexel::model::{Basis, Constraint, ConstraintKind, FeatureKind, FeatureSet, Prior};
 use gputexel::run::BasisSettings;
+use gputexel::{Error, dataset};
 use serde_json::json;
 
 use super::context::Context;

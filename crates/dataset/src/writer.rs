@@ -16,8 +16,7 @@ use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use column::{Column, le_bytes, read};
-use gputexel_io::{AtomicFile, staging_folder};
-use gputexel_io::{Error, Result};
+use gputexel_io::{AtomicFile, Error, Result, staging_folder};
 use gputexel_model::FeatureRow;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,8 +9,7 @@ use gputexel_io::{Error, Result};
 use crate::Evaluator;
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
-use crate::fallback::FallbackEvaluator;
-use crate::fallback::{MakeFallback, StatsObserver};
+use crate::fallback::{FallbackEvaluator, MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
 
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;

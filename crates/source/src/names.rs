@@ -2,8 +2,7 @@
 
 use super::blocks::{Block, Body};
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
-use gputexel_io::Result;
-use gputexel_io::shown;
+use gputexel_io::{Result, shown};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {

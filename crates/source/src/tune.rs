@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::layout::Edit;
-use super::layout::{apart, replace_part};
+use super::layout::{Edit, apart, replace_part};
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
 use super::pattern::Pattern;
@@ -13,8 +12,7 @@ use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, re
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;

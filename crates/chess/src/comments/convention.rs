@@ -4,8 +4,7 @@
 use shakmaty::{Chess, Color, Position as _};
 
 use super::{ScoreForm, Spelling, WrittenScore};
-use crate::agreement::PointOfView;
-use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view};
+use crate::agreement::{Agreement, PointOfView, TELLING_SCORE_CP, material_balance, told_view};
 use crate::labels::MAX_SCORE_CP;
 
 /// A spelling that at least one in so many scores has is not an exception.

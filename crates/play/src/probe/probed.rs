@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::asking::Source;
 use super::memory::{Block, Header, Memory, Request};
-use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, output, parameters_in, pool, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 use serde::Serialize;

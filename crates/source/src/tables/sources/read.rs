@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::array;
 use super::content::{Content, Source};
 use super::marker::{self, Marker, Marking, Offset};
 use super::values::{Named, PHASES, TableValues, phases, without_both};
-use super::{arrange, find_numbers, is_export, utf8};
+use super::{arrange, array, find_numbers, is_export, utf8};
 use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
