@@ -38,11 +38,6 @@ pub fn shade(share: f64, text: &str) -> String {
     painted(text, if share.abs() > BOLD { style.bold() } else { style })
 }
 
-/// Returns true if standard output has colors.
-pub fn has_colors() -> bool {
-    console::colors_enabled()
-}
-
 /// Formats a change: green if it is below 0, red if it is above.
 pub fn lower_is_better(change: f64, text: &str) -> String {
     higher_is_better(-change, -change, text)
@@ -132,7 +127,7 @@ fn color(text: &str) -> Option<&str> {
 
 /// Formats results for standard output: safe for a terminal, with highlighted labels.
 pub fn render(text: &str) -> String {
-    let colored = has_colors();
+    let colored = console::colors_enabled();
     let text = harmless(text, colored);
     let text = wrapped(&text, columns());
     if colored { labeled(&text) } else { text }

@@ -72,10 +72,6 @@ impl ResultScale {
     pub fn is_reversed(self) -> bool {
         self.win < self.loss
     }
-
-    fn bounds(self) -> (f32, f32) {
-        if self.is_reversed() { (self.win, self.loss) } else { (self.loss, self.win) }
-    }
 }
 
 impl fmt::Display for ResultScale {
@@ -399,7 +395,8 @@ impl ResultTally {
 
     pub fn warnings(&self, scale: ResultScale, asked: bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        let (low, high) = scale.bounds();
+        let ResultScale { loss, win, .. } = scale;
+        let (low, high) = (loss.min(win), loss.max(win));
         if !asked && self.numbers() >= MIN_WITHOUT_DRAW && self.between + self.game_draws == 0 {
             warnings.push(
                 "no result is a draw: 0 was read as a loss and 1 as a win, unless the scale of results is another"

@@ -153,13 +153,9 @@ impl ParamEntry {
         outside.then(|| format!("{name} = {v} is outside of its range, {min} to {max}"))
     }
 
-    fn numbers(&self) -> [&Number; 5] {
-        [&self.v, &self.min, &self.max, &self.step, &self.delta]
-    }
-
     fn line(&self) -> String {
         let mut line = format!("{}, {}", self.name, self.kind);
-        for number in self.numbers() {
+        for number in [&self.v, &self.min, &self.max, &self.step, &self.delta] {
             let _ = write!(line, ", {number}");
         }
         for column in &self.more {

@@ -160,7 +160,7 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
             let parameter = &parameters[places[square]?];
             Some((parameter.values[phase] - parameter.reference?[phase]).round() as i64)
         };
-        if every_square().all(|(phase, square)| change(phase, square).unwrap_or(0) == 0) {
+        if (0..2).all(|phase| (0..64).all(|square| change(phase, square).unwrap_or(0) == 0)) {
             continue;
         }
         let cell = |phase: usize, square: usize| match change(phase, square) {
@@ -173,10 +173,6 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
         text.push('\n');
     }
     text
-}
-
-fn every_square() -> impl Iterator<Item = (usize, usize)> {
-    (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
 }
 
 fn width(boards: usize, cell: &impl Fn(usize, usize) -> String) -> usize {

@@ -8,11 +8,6 @@ use gputexel_report::{bytes, grouped};
 /// A population may take 1 / `SHARE` of the free memory; the rest is for the evaluator.
 const SHARE: u64 = 2;
 
-/// Returns the number of free bytes, if it is less than needed.
-pub(crate) fn shortage(needed: u64) -> Option<u64> {
-    available().filter(|&free| free < needed)
-}
-
 fn check_population(members: usize, bytes_each: usize) -> Result<()> {
     let Some(available) = available() else { return Ok(()) };
     check(members, bytes_each, available)

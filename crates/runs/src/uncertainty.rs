@@ -14,7 +14,6 @@ use gputexel_tune::{
 };
 
 use crate::event::{RunEvent, RunObserver};
-use crate::memory;
 
 /// Distance from the optimum, in standard errors, above which there is a warning.
 pub const OFF_OPTIMUM: f64 = 0.5;
@@ -37,7 +36,7 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
         return Some(format!("no standard errors for {count} parameters: the limit is {most}"));
     }
     let needed = bytes_needed(parameters, data.len());
-    memory::shortage(needed).map(|free| {
+    gputexel_io::memory::available().filter(|&free| free < needed).map(|free| {
         let (needed, free) = (bytes(needed), bytes(free));
         format!("standard errors of {count} parameters need {needed} of memory, but only {free} is free")
     })

@@ -141,7 +141,9 @@ impl RoundArgs {
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
             let settings = config.get_or_insert(record.config);
             let data = dataset::read(&data)?;
-            let values = values_of(&folder)?;
+            // The same for both phases.
+            let tuned = ParameterFile::read(&folder.join(PARAMETERS))?;
+            let values: Vec<f64> = tuned.parameters.iter().map(|record| record.mg).collect();
             if values == probed.values() {
                 break;
             }
@@ -171,12 +173,6 @@ impl RoundArgs {
         }
         Ok(rounds)
     }
-}
-
-/// The same for both phases.
-fn values_of(folder: &Path) -> Result<Vec<f64>> {
-    let file = ParameterFile::read(&folder.join(PARAMETERS))?;
-    Ok(file.parameters.iter().map(|record| record.mg).collect())
 }
 
 /// Losses of an engine's own evaluations, before and after a change of its values.

@@ -60,13 +60,9 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     print_text(&out)
 }
 
-/// Returns true if the runs' own losses are informative in addition to the ones used for ranking.
-fn has_own(config: &SweepConfig) -> bool {
-    config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
-}
-
 fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
-    let own = has_own(config);
+    // The runs' own losses say more than the ones used for ranking.
+    let own = config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge];
     let mut header = vec!["rank".to_string(), String::new()];
     header.extend(config.grid.axes.iter().map(|axis| axis.name.clone()));
     header.extend(["held-out", "±", "over best", "±", "training"].map(str::to_string));

@@ -5,6 +5,7 @@ mod probed;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use gputexel::Error;
 use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
@@ -13,7 +14,6 @@ use gputexel::checking::verification::{
 use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
-use gputexel::{Error, Result};
 
 use super::check::{self, outliers};
 use super::context::Context;
@@ -103,7 +103,9 @@ impl VerifyArgs {
         let kind = match (&self.schema, self.tracing.command()?) {
             (schema, Some(command)) => EvaluationKind::Traced { schema: schema.clone(), command },
             (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
-            (None, None) if self.has_datasets()? => EvaluationKind::Datasets,
+            (None, None) if are_datasets(&self.inputs).map_err(|error| self.advised(error))? => {
+                EvaluationKind::Datasets
+            }
             (None, None) => EvaluationKind::Positions,
         };
         let start = match &self.start {
@@ -132,10 +134,6 @@ impl VerifyArgs {
             None => Ok(()),
             Some(reason) => Err(Error::input(&self.inputs[0], reason).into()),
         }
-    }
-
-    fn has_datasets(&self) -> Result<bool> {
-        are_datasets(&self.inputs).map_err(|error| self.advised(error))
     }
 
     /// Adds what is missing if an input seems to be an engine.

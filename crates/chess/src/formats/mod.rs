@@ -225,8 +225,11 @@ pub struct Writer {
     default_score_cp: Option<f32>,
     pub losses: Losses,
     binpack: BinpackWriter,
-    game_number: u32,
-    weight: Option<f32>,
+    /// Game number of the following positions; only [`Format::Games`] stores it.
+    pub game_number: u32,
+    /// Weight of the following positions, if they have any; only formats that
+    /// [have weights](Format::has_games_and_weights) store it.
+    pub weight: Option<f32>,
     line: String,
 }
 
@@ -243,17 +246,6 @@ impl Writer {
             weight: None,
             line: String::new(),
         }
-    }
-
-    /// Sets the game number of the following positions; only [`Format::Games`] stores it.
-    pub fn set_game_number(&mut self, number: u32) {
-        self.game_number = number;
-    }
-
-    /// Sets the weight of the following positions, if they have any; only formats that
-    /// [have weights](Format::has_games_and_weights) store it.
-    pub fn set_weight(&mut self, weight: Option<f32>) {
-        self.weight = weight;
     }
 
     /// Appends a position with a result in White's view to `out`. Returns false if it was left out.

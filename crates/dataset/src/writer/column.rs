@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::Xxh3;
 use gputexel_io::{Error, Result};
 
 pub(super) struct Column {
-    name: &'static str,
-    dtype: Dtype,
-    elements: usize,
+    pub(super) name: &'static str,
+    pub(super) dtype: Dtype,
+    pub(super) elements: usize,
     pub(super) needed: bool,
     /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
     /// are several times as fast in bulk.
@@ -85,18 +85,6 @@ impl Column {
         }
         *self = kept;
         Ok(())
-    }
-
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(super) fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.elements
     }
 
     /// Returns the file header's entry for it if it begins at byte `start`, and its checksum. Nothing can be

@@ -68,7 +68,11 @@ impl AdapterSummary {
         Self {
             name: info.name.clone(),
             backend: info.backend.to_str().to_string(),
-            kind: kind_name(info.device_type).to_string(),
+            kind: KINDS
+                .iter()
+                .find(|kind| kind.0 == info.device_type)
+                .map_or("other", |kind| kind.1)
+                .to_string(),
             software: info.device_type == DeviceType::Cpu,
             unusable: defect(&info.name, limits),
             vendor: info.vendor,
@@ -143,10 +147,6 @@ const KINDS: [(DeviceType, &str); 5] = [
     (DeviceType::Other, "other"),
     (DeviceType::Cpu, "software"),
 ];
-
-fn kind_name(kind: DeviceType) -> &'static str {
-    KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
-}
 
 /// Allocations that would exceed this share of the system's memory budget are refused, in percent.
 const MEMORY_BUDGET: MemoryBudgetThresholds =

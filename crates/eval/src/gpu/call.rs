@@ -410,7 +410,7 @@ impl GpuEvaluator<'_> {
             let planned = &plan.shards[shard];
             // A slot is only overwritten when the shard before the previous one is finished: pending uploads
             // take host memory until the device gets to them.
-            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+            while self.store.streamed && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
                 self.await_oldest(&call, &mut under_way, &mut clock)?;
             }
             let mut at = 0;

@@ -129,7 +129,7 @@ impl GpuEvaluator<'_> {
     }
 
     pub(super) fn segments(&self, key: &PlanKey) -> Vec<Vec<Segment>> {
-        let options = GpuOptions { cell: self.store.cell(), ..self.options };
+        let options = GpuOptions { cell: self.store.cell, ..self.options };
         let (shards, positions) = (self.store.shards(), key.positions.clone());
         match key.walk {
             Walk::Matrices => {

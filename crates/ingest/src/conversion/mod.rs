@@ -180,8 +180,7 @@ impl Plan {
         let mut encoded = Encoded::default();
         for (i, (sample, origin)) in batch.samples.iter().zip(&batch.origins).enumerate() {
             let label = labels.get(i).copied().unwrap_or_default();
-            writer.set_game_number(label.game);
-            writer.set_weight(label.weight);
+            (writer.game_number, writer.weight) = (label.game, label.weight);
             if writer.push(origin, sample.result, in_games, &mut encoded.bytes) {
                 encoded.positions += 1;
             }

@@ -136,7 +136,7 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
         if known.is_empty() {
             return fail(format!("feature set '{}' has nothing that is {}", set.name(), kind.needs()));
         }
-        let matches = |penalty: &Penalty| of.is_none_or(|of| penalty.is_of(of));
+        let matches = |penalty: &Penalty| of.is_none_or(|of| penalty.of == of || penalty.group() == of);
         let mut found: Vec<Penalty> = known.iter().filter(|penalty| matches(penalty)).cloned().collect();
         if found.is_empty() {
             let mut groups: Vec<&str> = known.iter().map(|penalty| penalty.group()).collect();
@@ -158,9 +158,5 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
 impl Penalty {
     pub fn group(&self) -> &str {
         self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
-    }
-
-    fn is_of(&self, name: &str) -> bool {
-        self.of == name || self.group() == name
     }
 }

@@ -15,7 +15,7 @@ pub const LINEAR: usize = 0;
 /// column for every entry of each of its sums (White's first), in the order of accumulators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledProgram {
-    program: Program,
+    pub(super) program: Program,
     features: usize,
     /// First column of each slot, and the number of columns.
     starts: Vec<u32>,
@@ -45,10 +45,6 @@ impl CompiledProgram {
 
     pub fn program(&self) -> &Program {
         &self.program
-    }
-
-    pub(super) fn program_mut(&mut self) -> &mut Program {
-        &mut self.program
     }
 
     #[inline]

@@ -24,7 +24,7 @@ pub(super) struct Tester<'t, 'a> {
     base: Vec<f64>,
     resolution: f64,
     noise: f64,
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
     /// Parameters and values at which the engine failed.
     failures: Vec<(u32, f64)>,
     random: Xoshiro256PlusPlus,
@@ -58,10 +58,6 @@ impl<'t, 'a> Tester<'t, 'a> {
             (0..self.steps.len() as u32).filter(|i| self.steps[*i as usize].change != 0.0).collect();
         self.classify(&all)?;
         Ok(std::mem::take(&mut self.failures))
-    }
-
-    pub fn into_steps(self) -> Vec<Step> {
-        self.steps
     }
 
     /// True if all of the group is linear.

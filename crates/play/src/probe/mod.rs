@@ -303,7 +303,7 @@ fn run(
     let positions = Positions::parse(&text, read.has_games, &path)?;
     drop(text);
     if positions.all.is_empty() {
-        return Err(survey::no_positions(&inputs[0].display().to_string()));
+        return Err(Error::Usage(format!("{}: no position has a legal move", inputs[0].display())));
     }
     let request = request(settings, &source);
     let key = (positions.all.len() as u64, format!("{:016x}", positions.key));

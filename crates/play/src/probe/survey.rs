@@ -12,7 +12,7 @@ use super::output::groups as groups_of;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
 const SAMPLE: usize = 200;
 /// In which the evaluation is looked for.
@@ -85,7 +85,7 @@ pub(super) fn survey(
     let base = base.into_iter().step_by(every).collect();
     let mut tester = Tester::new(asker, source, way.clone(), &few, base, [resolution_cp, noise_cp], steps);
     let failures = tester.classify_all().map_err(|failed| failed.into_error(source))?;
-    let steps = tester.into_steps();
+    let steps = tester.steps;
     let mut plan = Plan {
         ask: way.ask.name().to_string(),
         pattern: way.pattern.as_ref().map(ToString::to_string),
@@ -428,8 +428,4 @@ fn responds(
         Some(_) => Ok(true),
         None => Ok(false),
     }
-}
-
-pub(super) fn no_positions(source: &str) -> Error {
-    Error::Usage(format!("{source}: no position has a legal move"))
 }

@@ -79,10 +79,6 @@ fn is_comparable(folder: &Path) -> bool {
     has_parameters && kind(folder) == Some(Kind::Run)
 }
 
-fn is_folder(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
-}
-
 impl Runs {
     fn at(&self, path: &str, live: &Live) -> Result<Content> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -139,7 +135,7 @@ impl Runs {
                 && parts.next().is_none();
             let foreign = cfg!(windows) && name.contains(':');
             folder.push((plain && !foreign).then_some(name)?);
-            if !is_folder(&folder) {
+            if !std::fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir()) {
                 return None;
             }
         }

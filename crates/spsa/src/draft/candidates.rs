@@ -246,13 +246,9 @@ fn variable(
             .into_iter()
             .flatten()
     {
-        *value = rounded(*value);
+        *value = format!("{value:.3e}").parse().unwrap_or(*value);
     }
     Ok(variable)
-}
-
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

@@ -266,7 +266,7 @@ impl<'a> SingleSteps<'a> {
 
     fn blocks(&self) -> usize {
         match &self.effects {
-            Effects::Scores(index) => index.blocks().len(),
+            Effects::Scores(index) => index.blocks.len(),
             Effects::Sums(sums) => sums.blocks(),
         }
     }
@@ -283,7 +283,7 @@ impl<'a> SingleSteps<'a> {
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         match &self.effects {
             Effects::Scores(index) => {
-                let block = &index.blocks()[block];
+                let block = &index.blocks[block];
                 self.each_change(block, coordinate, by, |n, change| call(n, self.scores[n] + change));
             }
             Effects::Sums(sums) => {

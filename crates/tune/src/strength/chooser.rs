@@ -252,7 +252,7 @@ impl Chooser<'_> {
         let z = within(&model.whole(weights, false)?.step);
         let mut placed = Placed { z, without, exact: f64::NAN };
         if let Some(origins) = origins {
-            let pulled = model.pulled();
+            let pulled = &model.pulled;
             let ways =
                 Ways { parameterization: &self.parameterization, around, origins, pulled, weights, by_fold };
             shorten(

@@ -29,7 +29,7 @@ struct FoldSums {
 pub(super) struct FoldModel {
     folds: Vec<FoldSums>,
     whole: FoldSums,
-    pulled: Vec<Pulled>,
+    pub pulled: Vec<Pulled>,
     held: Vec<bool>,
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
     memory: Mutex<Vec<Cholesky>>,
@@ -115,10 +115,6 @@ impl FoldModel {
 
     pub fn mean_loss(&self) -> f64 {
         self.whole.loss / self.whole.weight
-    }
-
-    pub fn pulled(&self) -> &[Pulled] {
-        &self.pulled
     }
 
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {

@@ -316,7 +316,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
             number += 1;
             let quiet = !m.is_capture() && !m.is_promotion();
-            let worth = match picker.worth() {
+            let worth = match picker.worth {
                 Some(worth) => worth,
                 None if quiet => self.history.quiet(turn, m, before),
                 None => 0,

@@ -40,7 +40,7 @@ pub(super) enum Job {
 pub(super) struct Worker<'a, W> {
     answers: &'a Answers<W>,
     engine: Engine,
-    parameters: Parameters,
+    pub(super) parameters: Parameters,
     /// Parameters have been set that the engine does not yet play with.
     stale: bool,
     chess960: bool,
@@ -61,10 +61,6 @@ impl<'a, W: Write> Worker<'a, W> {
             position: Chess::default(),
             earlier: Vec::new(),
         })
-    }
-
-    pub(super) fn option_list(&self, hash_mib: usize, overhead_ms: u64) -> String {
-        self.parameters.list(hash_mib, overhead_ms)
     }
 
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
