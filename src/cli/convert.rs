@@ -63,18 +63,17 @@ fn output_help() -> String {
 impl ConversionArgs {
     /// Converts the flags to settings of the library.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
-        let format = match &self.to {
-            Some(name) => Format::output(name)?,
-            None => {
-                let extension = self.output.extension().and_then(|extension| extension.to_str());
-                extension.and_then(Format::of_extension).ok_or_else(|| {
-                    gputexel::Error::Usage(format!(
-                        "{}: the ending is none of {}; --to names the format",
-                        self.output.display(),
-                        endings().join(", ")
-                    ))
-                })?
-            }
+        let format = if let Some(name) = &self.to {
+            Format::output(name)?
+        } else {
+            let extension = self.output.extension().and_then(|extension| extension.to_str());
+            extension.and_then(Format::of_extension).ok_or_else(|| {
+                gputexel::Error::Usage(format!(
+                    "{}: the ending is none of {}; --to names the format",
+                    self.output.display(),
+                    endings().join(", ")
+                ))
+            })?
         };
         let mut settings = ConversionSettings::everything(format);
         let rules = settings.reading.selection.clone();

@@ -278,21 +278,19 @@ impl Learning<'_> {
             let round = rounds.len() as u32 + 1;
             let path = self.folder.file(&format!("round-{round:02}"));
             let failed = rounds.iter().rev().take_while(|round| !round.kept).count();
-            let done = match existing(&path, ROUND) {
-                Some(file) => self.read_round(&file)?,
-                None => {
-                    let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
-                    // A round after one without a gain takes twice as long.
-                    let next =
-                        rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
-                    // The model that is wanted takes about as long, in the end.
-                    let own = if self.start.model() == TEACHER { 0.0 } else { next };
-                    let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
-                    if is_over || failed >= PATIENCE {
-                        break;
-                    }
-                    self.play_round(round, &path, &best, failed)?
+            let done = if let Some(file) = existing(&path, ROUND) {
+                self.read_round(&file)?
+            } else {
+                let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
+                // A round after one without a gain takes twice as long.
+                let next = rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
+                // The model that is wanted takes about as long, in the end.
+                let own = if self.start.model() == TEACHER { 0.0 } else { next };
+                let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
+                if is_over || failed >= PATIENCE {
+                    break;
                 }
+                self.play_round(round, &path, &best, failed)?
             };
             self.show(&done)?;
             if done.kept {

@@ -102,16 +102,13 @@ fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
     while let Some(at) = rest.find(|c: char| c != '\n' && c != '\t' && gputexel::io::is_active(c)) {
         let (before, behind) = rest.split_at(at);
         out.push_str(before);
-        let length = match color(behind).filter(|_| colored) {
-            Some(color) => {
-                out.push_str(color);
-                color.len()
-            }
-            None => {
-                let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
-                out.push_str(&gputexel::io::escaped(&behind[..length]));
-                length
-            }
+        let length = if let Some(color) = color(behind).filter(|_| colored) {
+            out.push_str(color);
+            color.len()
+        } else {
+            let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
+            out.push_str(&gputexel::io::escaped(&behind[..length]));
+            length
         };
         rest = &behind[length..];
     }

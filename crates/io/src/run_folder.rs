@@ -155,13 +155,12 @@ impl RunFolder {
     /// [`Error::Usage`] when it exists and is not empty, unless `overwrite` is set, and when it holds a run
     /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
-        let (path, fresh) = match path {
-            Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
-            None => {
-                let above = NewFolders::make(Path::new(RUNS))?;
-                let path = dated_folder().inspect_err(|_| above.remove_empty())?;
-                (path.clone(), above.with(&path))
-            }
+        let (path, fresh) = if let Some(path) = path {
+            (path.to_path_buf(), NewFolders::missing(path))
+        } else {
+            let above = NewFolders::make(Path::new(RUNS))?;
+            let path = dated_folder().inspect_err(|_| above.remove_empty())?;
+            (path.clone(), above.with(&path))
         };
         // On failure, the lock is released first.
         Self::begin(path, fresh.clone(), kind, overwrite).inspect_err(|_| fresh.remove_empty())

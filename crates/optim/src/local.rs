@@ -258,21 +258,18 @@ impl Optimizer for Local {
             Stage::Combinations => {
                 let all = self.combinations();
                 let best = (0..all.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-                match best.filter(|&best| losses[best] < self.loss) {
-                    Some(best) => {
-                        if best + (LINE as usize) < all.len() {
-                            self.conjugate.restart();
-                        }
-                        self.point.clone_from(&all[best]);
-                        self.loss = losses[best];
-                    }
-                    // Noise; the first move was an improvement when it was evaluated.
-                    None => {
-                        let Move { coordinate, by, loss } = self.moves[0];
-                        self.point[coordinate] += by;
-                        self.loss = loss;
+                if let Some(best) = best.filter(|&best| losses[best] < self.loss) {
+                    if best + (LINE as usize) < all.len() {
                         self.conjugate.restart();
                     }
+                    self.point.clone_from(&all[best]);
+                    self.loss = losses[best];
+                } else {
+                    // Noise; the first move was an improvement when it was evaluated.
+                    let Move { coordinate, by, loss } = self.moves[0];
+                    self.point[coordinate] += by;
+                    self.loss = loss;
+                    self.conjugate.restart();
                 }
                 self.moves.clear();
                 self.stage = Stage::Neighbors;

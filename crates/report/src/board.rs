@@ -107,12 +107,11 @@ pub fn shape_board(
 ) -> Option<String> {
     let forms = |places: &[Option<usize>]| [0, 1].map(|phase| Form::new(known, phase, places));
     let clarity = |table: &Squares| forms(&table.places).map(|form| form.clarity(known, &table.places));
-    let table = match piece {
-        Some(piece) => table_of(set, piece)?,
-        None => {
-            let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
-            rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
-        }
+    let table = if let Some(piece) = piece {
+        table_of(set, piece)?
+    } else {
+        let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
+        rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
     };
     let forms = forms(&table.places);
     let largest = forms.iter().flat_map(|form| form.deviations.iter().flatten()).map(|(d, _)| d.abs());

@@ -39,22 +39,19 @@ impl Template {
                 suffix = unnamed.to_string();
             }
             let name = format!("{prefix}_{suffix}");
-            match number_before(body, rest, at) {
-                Some(start) => {
-                    let start = checked_start(body, start, at)?;
-                    if let Some(end) = fraction_behind(&body[at + 1..]) {
-                        let whole = shown(&body[start..at]);
-                        let part = shown(&body[at + 1..at + 1 + end]);
-                        return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
-                    }
-                    template.push_text(&body[rest..start]);
-                    let text = body[start..at].to_string();
-                    template.segments.push(Segment::Number { text, name });
+            if let Some(start) = number_before(body, rest, at) {
+                let start = checked_start(body, start, at)?;
+                if let Some(end) = fraction_behind(&body[at + 1..]) {
+                    let whole = shown(&body[start..at]);
+                    let part = shown(&body[at + 1..at + 1 + end]);
+                    return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
                 }
-                None => {
-                    template.push_text(&body[rest..at]);
-                    template.segments.push(Segment::Name(name));
-                }
+                template.push_text(&body[rest..start]);
+                let text = body[start..at].to_string();
+                template.segments.push(Segment::Number { text, name });
+            } else {
+                template.push_text(&body[rest..at]);
+                template.segments.push(Segment::Name(name));
             }
             rest = suffix_end;
         }

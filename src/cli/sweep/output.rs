@@ -48,14 +48,11 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(k) = config.blend_k {
         let _ = writeln!(out, "blend K     {}", scale_forms(k));
     }
-    let _ = match sweep.folder() {
-        Some(folder) => {
-            let how = if sweep.is_resumed() { " (resumed)" } else { "" };
-            writeln!(out, "folder      {}{how}", folder.path().display())
-        }
-        None => {
-            writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
-        }
+    let _ = if let Some(folder) = sweep.folder() {
+        let how = if sweep.is_resumed() { " (resumed)" } else { "" };
+        writeln!(out, "folder      {}{how}", folder.path().display())
+    } else {
+        writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
     };
     print_text(&out)
 }

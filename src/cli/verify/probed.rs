@@ -237,12 +237,11 @@ impl Probed {
     fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
         let Some(config) = &self.config else { return Ok(None) };
         let together;
-        let data = match &self.sets[..] {
-            [only] => only,
-            _ => {
-                together = dataset::read_many(&self.paths)?;
-                &together
-            }
+        let data = if let [only] = &self.sets[..] {
+            only
+        } else {
+            together = dataset::read_many(&self.paths)?;
+            &together
         };
         let data = with_targets(data, config)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;

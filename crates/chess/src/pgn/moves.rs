@@ -8,12 +8,11 @@ use super::lenient_moves::{MoveError, castling_side, find_lenient};
 
 /// Returns true if a word is the whole spelling of a move as the parser read it.
 pub fn spells(word: &[u8], read: &SanPlus) -> bool {
-    match SanPlus::from_ascii(word) {
-        Ok(san) => san == *read,
-        Err(_) => {
-            let side = if word.first() == Some(&b'0') { castling_side(word) } else { None };
-            side.is_some_and(|side| read.san == San::Castle(side))
-        }
+    if let Ok(san) = SanPlus::from_ascii(word) {
+        san == *read
+    } else {
+        let side = if word.first() == Some(&b'0') { castling_side(word) } else { None };
+        side.is_some_and(|side| read.san == San::Castle(side))
     }
 }
 

@@ -148,9 +148,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         let state = self.evaluation.state(position);
         let mut children = std::mem::take(&mut self.children);
         children.clear();
-        for &m in &position.legal_moves() {
-            children.push(self.child(position, &state, m));
-        }
+        children.extend(position.legal_moves().iter().map(|&m| self.child(position, &state, m)));
         children.sort_unstable_by_key(|child| child.order);
         let mut best = -INFINITE_CP;
         let mut failed = None;

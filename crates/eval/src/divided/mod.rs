@@ -95,10 +95,9 @@ impl<'a> Divided<'a> {
             begun = begun.and_then(|()| helper.begin(task));
             working.push(begun.is_ok());
         }
-        let mut answers = Vec::new();
-        for sections in self.own.clone() {
-            answers.push((sections.start, self.compute(task, sections)));
-        }
+        let own = self.own.clone().into_iter();
+        let mut answers: Vec<_> =
+            own.map(|sections| (sections.start, self.compute(task, sections))).collect();
         // Waits for all of them, even after an error: an unread answer would be mistaken for the next one.
         let mut left = Vec::new();
         for (mut helper, works) in std::mem::take(&mut self.helpers).into_iter().zip(working) {

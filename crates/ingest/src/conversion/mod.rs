@@ -243,16 +243,15 @@ impl Sink for Assembly<'_> {
     fn add(&mut self, chunk: &Chunk, converted: Converted) -> Result<()> {
         let Converted { encoded, in_games, by_chunk, mut resolved, mut rest } = converted;
         let mut left_out = LeftOut::default();
-        let encoded = match encoded {
-            Some(encoded) => encoded,
-            None => {
-                let labels = self.select(&mut rest, chunk.source, by_chunk, &mut left_out);
-                resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
-                if let Some(relabel) = &mut self.relabel {
-                    relabel.relabel(&mut rest.samples, &mut rest.origins)?;
-                }
-                self.plan.encode(&rest, &labels, in_games)
+        let encoded = if let Some(encoded) = encoded {
+            encoded
+        } else {
+            let labels = self.select(&mut rest, chunk.source, by_chunk, &mut left_out);
+            resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
+            if let Some(relabel) = &mut self.relabel {
+                relabel.relabel(&mut rest.samples, &mut rest.origins)?;
             }
+            self.plan.encode(&rest, &labels, in_games)
         };
         self.books.reports[chunk.source].resolved += resolved;
         self.books.add(chunk, &rest, encoded.positions, &left_out)?;

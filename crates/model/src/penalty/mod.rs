@@ -72,6 +72,10 @@ impl Penalty {
         }
         Ok(())
     }
+
+    pub fn group(&self) -> &str {
+        self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
+    }
 }
 
 pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
@@ -153,10 +157,4 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
     }
     all.retain(|penalty| penalty.weight > 0.0);
     Ok(all)
-}
-
-impl Penalty {
-    pub fn group(&self) -> &str {
-        self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
-    }
 }

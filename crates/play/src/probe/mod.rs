@@ -171,15 +171,12 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
         }
         (false, listed) => {
             let options = options_of(&command, stop)?;
-            let chosen = match listed {
-                Some(listed) => {
-                    listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
-                }
-                None => {
-                    let found = parameters_of(&options, &settings.patterns);
-                    left_out = found.left_out;
-                    found.parameters
-                }
+            let chosen = if let Some(listed) = listed {
+                listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
+            } else {
+                let found = parameters_of(&options, &settings.patterns);
+                left_out = found.left_out;
+                found.parameters
             };
             command.settings.splice(0..0, quiet_settings(&options, &chosen, &settings.command.settings));
             chosen
@@ -307,19 +304,18 @@ fn run(
     }
     let request = request(settings, &source);
     let key = (positions.all.len() as u64, format!("{:016x}", positions.key));
-    let (plan, mut blocks) = match memory.recall(&request, &key)? {
-        Some(known) => known,
-        None => {
-            let wishes =
-                Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
-            let block = block_size(&source, positions.all.len(), settings.processes);
-            // What does not answer a few positions soon is not asked about many.
-            let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
-            let mut asker = Asker::start(&hasty)?;
-            let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
-            memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
-            (plan, BTreeMap::new())
-        }
+    let (plan, mut blocks) = if let Some(known) = memory.recall(&request, &key)? {
+        known
+    } else {
+        let wishes =
+            Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
+        let block = block_size(&source, positions.all.len(), settings.processes);
+        // What does not answer a few positions soon is not asked about many.
+        let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
+        let mut asker = Asker::start(&hasty)?;
+        let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
+        memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
+        (plan, BTreeMap::new())
     };
     let survey = summarize(&source, &plan, &positions, left_out);
     output::check(&survey, &positions)?;

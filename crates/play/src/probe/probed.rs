@@ -138,21 +138,19 @@ impl Probed {
         }
         self.request.parameters = parameters_in(&self.source);
         let mut memory = Memory::open(output, self.resume, true)?;
-        let known = match memory.recall(&self.request, &self.key) {
-            Ok(known) => known,
+        let known = if let Ok(known) = memory.recall(&self.request, &self.key) {
+            known
+        } else {
             // Rounds may have gone another way before.
-            Err(_) => {
-                drop(memory);
-                memory = Memory::open(output, false, true)?;
-                None
-            }
+            drop(memory);
+            memory = Memory::open(output, false, true)?;
+            None
         };
-        self.blocks = match known {
-            Some((_, blocks)) => blocks,
-            None => {
-                memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
-                BTreeMap::new()
-            }
+        self.blocks = if let Some((_, blocks)) = known {
+            blocks
+        } else {
+            memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
+            BTreeMap::new()
         };
         let known = (&mut memory, &mut self.blocks);
         let measured = measure(&self.source, &self.plan, &self.positions, self.processes, known, observe);

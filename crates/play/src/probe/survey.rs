@@ -264,10 +264,8 @@ fn unmirrored(
     plan: &Plan,
 ) -> std::result::Result<Vec<String>, Failed> {
     let Ok(way) = plan.way() else { return Ok(Vec::new()) };
-    let mut pairs = Vec::new();
-    for one in sample {
-        pairs.extend(mirrored(&one.fen).map(|other| (*one, other)));
-    }
+    let mirrored = sample.iter().filter_map(|one| mirrored(&one.fen).map(|other| (*one, other)));
+    let pairs: Vec<(&Labeled, String)> = mirrored.collect();
     let mut differ = |which: &[&[u32]]| -> std::result::Result<bool, Failed> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let values = moved(source, &plan.steps, which.concat(), &mut random);

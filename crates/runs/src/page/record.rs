@@ -2,7 +2,7 @@
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
-use gputexel_model::ParameterFile;
+use gputexel_model::{ParameterFile, Parameterization};
 use gputexel_report::{Table, grouped};
 use gputexel_tune::{RunConfig, RunRecord};
 
@@ -83,12 +83,9 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
         ("seed", config.seed.to_string()),
         ("rounding", config.round.to_string()),
     ];
-    if let Some(basis) = config.named_basis() {
-        rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
-    }
-    if let Some(file) = file {
-        rows.push(("feature set", format!("{}, phase {}", file.feature_set, file.phase)));
-    }
+    let basis = |basis: &Parameterization| format!("{}, {} coordinates", basis.name, basis.dimension());
+    rows.extend(config.named_basis().map(|named| ("basis", basis(named))));
+    rows.extend(file.map(|file| ("feature set", format!("{}, phase {}", file.feature_set, file.phase))));
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 

@@ -213,35 +213,32 @@ fn facts(
         format!("{before:.8} → {after:.8} ({:+.2} %)", 100.0 * (after / before - 1.0))
     };
     let kind = config.loss.to_string();
-    match &report.diagnostics {
-        Some(diagnostics) => {
-            for set in &diagnostics.sets {
-                let name = if set.held_out { "held-out loss" } else { "training loss" };
-                fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
-                if let Some(penalty) = penalty.filter(|_| !set.held_out) {
-                    fact("with regularization", change(set.prior_loss, set.loss + penalty));
+    if let Some(diagnostics) = &report.diagnostics {
+        for set in &diagnostics.sets {
+            let name = if set.held_out { "held-out loss" } else { "training loss" };
+            fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
+            if let Some(penalty) = penalty.filter(|_| !set.held_out) {
+                fact("with regularization", change(set.prior_loss, set.loss + penalty));
+            }
+        }
+        let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
+        fact("positions", grouped(positions));
+    } else {
+        if let Some(file) = file {
+            if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
+                fact(&format!("training loss ({kind})"), change(before, after));
+                if let Some(penalty) = penalty {
+                    fact("with regularization", change(before, after + penalty));
                 }
             }
-            let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
-            fact("positions", grouped(positions));
-        }
-        None => {
-            if let Some(file) = file {
-                if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
-                    fact(&format!("training loss ({kind})"), change(before, after));
-                    if let Some(penalty) = penalty {
-                        fact("with regularization", change(before, after + penalty));
-                    }
-                }
-                if let Some(loss) = file.provenance.loss_held_out {
-                    fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
-                }
-                fact("positions", grouped(file.provenance.positions));
-            } else if let Some(last) = report.steps.last() {
-                fact(&report.loss_name, format!("{:.8}", last.loss));
-                if let Some(loss) = last.held_out {
-                    fact("held-out loss", format!("{loss:.8}"));
-                }
+            if let Some(loss) = file.provenance.loss_held_out {
+                fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
+            }
+            fact("positions", grouped(file.provenance.positions));
+        } else if let Some(last) = report.steps.last() {
+            fact(&report.loss_name, format!("{:.8}", last.loss));
+            if let Some(loss) = last.held_out {
+                fact("held-out loss", format!("{loss:.8}"));
             }
         }
     }

@@ -137,9 +137,7 @@ fn configuration(record: &SweepRecord) -> Vec<(String, String)> {
         ("prior", config.prior.clone()),
         ("seeds", seeds.join(", ")),
     ];
-    for (loss, k) in &config.k {
-        rows.push(("K", format!("{k:.6} base 10 ({loss})")));
-    }
+    rows.extend(config.k.iter().map(|(loss, k)| ("K", format!("{k:.6} base 10 ({loss})"))));
     if let Some(basis) = &config.basis {
         rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
     }

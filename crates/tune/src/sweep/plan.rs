@@ -14,13 +14,12 @@ impl Plan {
     /// Creates a plan and the matching layout: one part for each combination of fold and source of `sources` (indices
     /// in the dataset).
     pub fn try_new(dataset: &Dataset, folds: &Folds, sources: &[usize]) -> Result<(Self, Layout)> {
-        let groups: Vec<u32> = match sources {
-            [] => vec![0; dataset.len()],
-            _ => {
-                let group = |source: u32| sources.iter().position(|&s| s == source as usize);
-                let of = dataset.sources_of_positions()?;
-                of.into_iter().map(|source| group(source).map_or(0, |g| g as u32 + 1)).collect()
-            }
+        let groups: Vec<u32> = if sources.is_empty() {
+            vec![0; dataset.len()]
+        } else {
+            let group = |source: u32| sources.iter().position(|&s| s == source as usize);
+            let of = dataset.sources_of_positions()?;
+            of.into_iter().map(|source| group(source).map_or(0, |g| g as u32 + 1)).collect()
         };
         let key = |n: usize| (folds.fold_of(n) as u32, groups[n]);
         // Not every source needs to have positions in every fold.

@@ -289,13 +289,12 @@ impl<'a> Writer<'a> {
     fn initializer(&self, item: &Item<'_>, phase: Option<usize>) -> String {
         let language = self.options.language;
         let width = item.numbers.iter().flatten().map(String::len).max().unwrap_or(0);
-        let cells: Vec<String> = match phase {
-            Some(phase) => item.numbers[phase].clone(),
-            None => {
-                let width = if item.length.is_some() { width } else { 0 };
-                let pair = |(mg, eg): (&String, &String)| language.pair(mg, eg, width);
-                item.numbers[0].iter().zip(&item.numbers[1]).map(pair).collect()
-            }
+        let cells: Vec<String> = if let Some(phase) = phase {
+            item.numbers[phase].clone()
+        } else {
+            let width = if item.length.is_some() { width } else { 0 };
+            let pair = |(mg, eg): (&String, &String)| language.pair(mg, eg, width);
+            item.numbers[0].iter().zip(&item.numbers[1]).map(pair).collect()
         };
         if item.length.is_none() {
             return cells.concat();

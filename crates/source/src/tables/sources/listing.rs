@@ -64,11 +64,8 @@ pub struct ListedMarker {
 
 /// Lists all markers of sources, in their order.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
-    let mut all = Vec::new();
-    for Loaded { text, shown, .. } in &Loaded::all(files)? {
-        all.extend(list_text(text, shown)?);
-    }
-    Ok(all)
+    let lists = Loaded::all(files)?.into_iter().map(|file| list_text(&file.text, &file.shown));
+    Ok(lists.collect::<Result<Vec<_>>>()?.concat())
 }
 
 fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + Copy + 'a {
