@@ -37,12 +37,10 @@ pub struct BasisArgs {
 }
 
 impl BasisArgs {
-    /// Returns true if any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.basis.is_some() || !self.freeze.is_empty() || !self.constraints().is_empty()
     }
 
-    /// Converts the flags to settings of a run.
     pub fn settings(&self) -> BasisSettings {
         let basis = self.basis.as_deref().map(|text| {
             let Ok(basis) = text.parse::<Basis>();
@@ -52,7 +50,6 @@ impl BasisArgs {
         BasisSettings { basis, freeze, constraints, ..BasisSettings::default() }
     }
 
-    /// Returns the constraints on the parameters.
     pub fn constraints(&self) -> Vec<Constraint> {
         let lists = ConstraintKind::ALL.map(|kind| {
             let names = match kind {

@@ -3,7 +3,6 @@
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicBool;
 
-/// Settings that all subcommands share.
 #[derive(Debug)]
 pub struct Context {
     /// Print one JSON object on standard output instead of text.
@@ -33,7 +32,6 @@ impl Context {
         !self.quiet && !self.json && !std::io::stderr().is_terminal()
     }
 
-    /// True if progress bars make sense.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
     }

@@ -61,7 +61,6 @@ fn output_help() -> String {
 }
 
 impl ConversionArgs {
-    /// Converts the flags to settings of the library.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
         let format = if let Some(name) = &self.to {
             Format::output(name)?
@@ -93,7 +92,6 @@ impl Subcommand for ConvertArgs {
     }
 }
 
-/// Formats the report as text.
 pub fn describe(report: &ConversionReport) -> String {
     let mut text = String::new();
     for source in &report.sources {

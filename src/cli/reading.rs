@@ -52,7 +52,6 @@ pub struct ReadingArgs {
     threads: Option<usize>,
 }
 
-/// Help for formats of inputs.
 pub fn format_help() -> String {
     format!("Input format: {} [default: detected]", any_of(Format::inputs().map(Format::name)))
 }
@@ -88,7 +87,6 @@ pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     }
 }
 
-/// Describes what was read from an input.
 pub fn describe_source(text: &mut String, source: &SourceReport) {
     let record = &source.record;
     // Writing to a string cannot fail.
@@ -177,7 +175,6 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     }
 }
 
-/// Formats the speed at which inputs were read.
 pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String {
     let per_second = |count: u64| (count as f64 / seconds.max(1e-9)) as u64;
     let positions = per_second(sources.iter().map(|source| source.positions_read).sum());

@@ -15,7 +15,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Starts the display.
     pub fn begin(context: &Context) -> Self {
         let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template(
@@ -27,7 +26,6 @@ impl Reading {
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
-    /// Shows the current progress.
     pub fn show(&mut self, at: Progress) {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let of = at.bytes_total.map_or(String::new(), |total| format!(" of {}", bytes(total)));

@@ -22,17 +22,14 @@ pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<(
     Ok(())
 }
 
-/// A command line that is put together.
 #[derive(Clone, Debug)]
 pub struct Words(Vec<String>);
 
 impl Words {
-    /// Begins a command line.
     pub fn new(command: &str) -> Self {
         Self(command.split(' ').map(str::to_string).collect())
     }
 
-    /// Adds words.
     #[must_use]
     pub fn and<T: ToString>(mut self, words: impl IntoIterator<Item = T>) -> Self {
         self.0.extend(words.into_iter().map(|word| word.to_string()));
@@ -54,7 +51,6 @@ impl Words {
         self.and(flag).and([path.display()])
     }
 
-    /// Returns the words.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }

@@ -18,12 +18,10 @@ fn negative(text: &str) -> String {
     painted(text, Style::new().red())
 }
 
-/// Formats good news.
 pub fn good(text: &str) -> String {
     painted(text, Style::new().green().bold())
 }
 
-/// Formats bad news.
 pub fn bad(text: &str) -> String {
     painted(text, Style::new().red().bold())
 }
@@ -66,7 +64,6 @@ pub fn diff(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Prefix of errors on standard error.
 pub fn error_prefix() -> String {
     Style::new().red().bold().for_stderr().apply_to("gputexel:").to_string()
 }

@@ -83,7 +83,6 @@ impl<'a> Stored<'a> {
         self.header.offset_keys()
     }
 
-    /// Returns the type, shape and offsets of an existing tensor.
     pub fn info(&self, name: &str) -> &TensorInfo {
         self.header.info(name).expect("a tensor of this file")
     }
@@ -149,7 +148,6 @@ impl<'a> Stored<'a> {
         if self.dtype(name).is_none() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
     }
 
-    /// Returns the error for a tensor with a wrong checksum.
     pub fn damaged(&self, name: &str) -> Error {
         Error::input(self.path, format!("damaged: the checksum of '{name}' does not match"))
     }

@@ -13,7 +13,6 @@ use super::super::table::{aligned, some_of};
 
 const NAMES: usize = 12;
 
-/// Prints the comparison of two.
 pub fn print(
     context: &Context,
     found: &Differences,

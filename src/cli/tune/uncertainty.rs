@@ -39,7 +39,6 @@ impl UncertaintyArgs {
     }
 }
 
-/// Formats the summary.
 pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let set = &tuned.features;
     let sandwich = &findings.sandwich;

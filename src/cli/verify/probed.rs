@@ -49,7 +49,6 @@ pub struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// The name of a flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         [
             (self.as_built, "--as-built"),
@@ -86,7 +85,6 @@ fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
 
-/// A run on datasets of a probe.
 pub struct Probed {
     paths: Vec<PathBuf>,
     sets: Vec<Dataset>,

@@ -4,7 +4,6 @@ use shakmaty::Square;
 
 use crate::feature::{Arrangement, Feature, ROLE_NAMES};
 
-/// A range of consecutive features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     first: usize,

@@ -31,7 +31,6 @@ pub fn correlations(file: &ParameterFile) -> Option<Table> {
     })
 }
 
-/// Describes the origin of standard errors.
 pub fn errors_note(file: &ParameterFile) -> String {
     let Some(record) = &file.uncertainty else { return String::new() };
     let units = if file.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
@@ -52,7 +51,6 @@ pub fn errors_note(file: &ParameterFile) -> String {
     note
 }
 
-/// Returns the configuration by name.
 pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
     let config = &record.config;
     let forms = ScaleForms::new(config.k);

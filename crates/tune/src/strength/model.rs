@@ -257,7 +257,6 @@ impl FoldModel {
         Ok(self.solved(weights, each))
     }
 
-    /// Computes the step of each fold under its own weights.
     pub fn steps(&self, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         self.each_fold(|fold| &weights[fold], |_, _, step| step)
     }
