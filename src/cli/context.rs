@@ -3,6 +3,8 @@
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicBool;
 
+use indicatif::{ProgressBar, ProgressStyle};
+
 #[derive(Debug)]
 pub struct Context {
     /// Print one JSON object on standard output instead of text.
@@ -34,5 +36,11 @@ impl Context {
 
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+
+    /// Starts a progress bar in a style of `indicatif`; it is hidden where bars make no sense.
+    pub fn bar(&self, length: u64, template: &str) -> ProgressBar {
+        let bar = if self.shows_progress() { ProgressBar::new(length) } else { ProgressBar::hidden() };
+        bar.with_style(ProgressStyle::with_template(template).expect("the template is well-formed"))
     }
 }

@@ -2,7 +2,7 @@
 
 use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 
 use super::context::Context;
 use super::lines::LineTimer;
@@ -16,12 +16,7 @@ pub struct Reading {
 
 impl Reading {
     pub fn begin(context: &Context) -> Self {
-        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template(
-            "{bar:16} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {wide_msg}",
-        ) {
-            bar.set_style(style);
-        }
+        let bar = context.bar(0, "{bar:16} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {wide_msg}");
         let bar = bar.with_finish(ProgressFinish::AndClear);
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }

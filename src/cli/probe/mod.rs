@@ -19,7 +19,7 @@ use gputexel::matches::probe::{
 use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, read_list};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 use rounds::RoundArgs;
 use serde_json::json;
 
@@ -220,10 +220,7 @@ struct Display {
 
 impl Display {
     fn begin(context: &Context) -> Self {
-        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} positions, {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(0, "{bar:16} {pos}/{len} positions, {wide_msg}");
         let timer = context.prints_lines().then(LineTimer::start);
         Self { bar: bar.with_finish(ProgressFinish::AndClear), timer, begun: Instant::now() }
     }

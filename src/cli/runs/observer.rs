@@ -13,7 +13,7 @@ use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::trace::ImportReport;
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use super::super::backend::program;
 use super::super::context::Context;
@@ -254,13 +254,7 @@ struct Resamples {
 
 impl Resamples {
     fn begin(context: &Context, members: usize) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(members as u64),
-            false => ProgressBar::hidden(),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} resamples, {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(members as u64, "{bar:16} {pos}/{len} resamples, {wide_msg}");
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
@@ -336,17 +330,10 @@ struct Progress {
 impl Progress {
     fn begin(context: &Context, start: &Start<'_>, verbose: bool) -> Self {
         let config = &start.record.config;
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(config.stopping.epochs),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len}{wide_msg}") {
-            bar.set_style(style);
-        }
         Self {
             stopping: config.stopping,
             regularizes: config.regularizes(),
-            bar,
+            bar: context.bar(config.stopping.epochs, "{bar:16} {pos}/{len}{wide_msg}"),
             lines: context.prints_lines().then(LineTimer::start),
             verbose,
             skipped: None,
