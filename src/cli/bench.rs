@@ -1,6 +1,5 @@
 //! `gputexel bench`: measures how fast each device of this machine is.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
@@ -142,10 +141,10 @@ fn describe(report: &BenchReport) -> String {
         counted(report.features as u64, "feature")
     );
     for device in &report.devices {
-        let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);
+        text += &format!("{}, {}\n", bench::name_of(device), device.driver);
         match &device.error {
             Some(why) => {
-                let _ = writeln!(text, "  not measured: {why}");
+                text += &format!("  not measured: {why}\n");
             }
             None => text += &aligned(&rows(device), 2),
         }

@@ -1,6 +1,5 @@
 //! `gputexel convert`: converts positions from one format to another.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
@@ -97,10 +96,8 @@ pub fn describe(report: &ConversionReport) -> String {
     for source in &report.sources {
         describe_source(&mut text, source);
     }
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{}: {} as {}, {}",
+    text += &format!(
+        "{}: {} as {}, {}\n",
         report.output,
         counted(report.positions, "position"),
         report.format,
@@ -120,7 +117,7 @@ pub fn describe(report: &ConversionReport) -> String {
         }
     }
     if lost.is_empty() {
-        let _ = writeln!(text, "  nothing was lost");
+        text += "  nothing was lost\n";
     } else {
         text.extend(lost);
     }

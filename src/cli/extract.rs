@@ -1,6 +1,5 @@
 //! `gputexel extract`: converts games or labeled positions to a dataset, or writes the positions themselves.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::chess::PhaseSettings;
@@ -139,9 +138,8 @@ fn describe(report: &Report) -> String {
         0 => String::new(),
         games => format!(" of {}", counted(games, "game")),
     };
-    let _ = writeln!(
-        text,
-        "{}: {}{games}, {}",
+    text += &format!(
+        "{}: {}{games}, {}\n",
         report.output,
         counted(total, "position"),
         bytes(report.output_bytes)

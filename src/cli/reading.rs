@@ -1,7 +1,5 @@
 //! Flags of commands that read games, labeled positions or training data, and their reports on each input.
 
-use std::fmt::Write as _;
-
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::scale::ResultScale;
@@ -89,10 +87,8 @@ pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
 
 pub fn describe_source(text: &mut String, source: &SourceReport) {
     let record = &source.record;
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{}: {}",
+    *text += &format!(
+        "{}: {}\n",
         record.path,
         match source.format {
             Format::Pgn => "games",
@@ -136,18 +132,18 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             format!(", {} {scale}", if words { "words" } else { "numbers from" })
         });
         let what = if record.point_of_view.is_some() { "results" } else { "scores" };
-        let _ = writeln!(text, "  {what} as {labels} (such as {example}){scale}");
+        *text += &format!("  {what} as {labels} (such as {example}){scale}\n");
         if let Some(layout) = &source.layout {
-            let _ = writeln!(text, "  {layout}");
+            *text += &format!("  {layout}\n");
         }
         let evidence = source.evidence.as_deref().unwrap_or_default();
         if let Some(view) = &record.point_of_view {
-            let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
+            *text += &format!("  point of view {}: {evidence}\n", in_words(view));
         }
     }
     let score_view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
     if let (Some(evidence), Some(view)) = (&source.score_evidence, score_view) {
-        let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
+        *text += &format!("  point of view of scores {}: {evidence}\n", in_words(view));
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {
@@ -155,23 +151,22 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             Verdict::CannotTell => "too few to judge, or inconclusive",
             _ => "see the warning",
         };
-        let _ = writeln!(
-            text,
-            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}",
+        *text += &format!(
+            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}\n",
             100.0 * rate,
             grouped(source.agreement.positions())
         );
     }
     let pgn = source.format == Format::Pgn;
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
-        let _ = writeln!(text, "  {line}");
+        *text += &format!("  {line}\n");
     }
     if source.skipped_games_unnamed > 0 {
         let what = if pgn { "games left out or truncated" } else { "cut short" };
-        let _ = writeln!(text, "  and {} more {what}", grouped(source.skipped_games_unnamed));
+        *text += &format!("  and {} more {what}\n", grouped(source.skipped_games_unnamed));
     }
     for warning in &source.warnings {
-        let _ = writeln!(text, "  warning: {}", gputexel::io::printable(warning));
+        *text += &format!("  warning: {}\n", gputexel::io::printable(warning));
     }
 }
 

@@ -1,6 +1,5 @@
 //! The `.params` files of YaneuraOu's `tune.py`.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -156,13 +155,13 @@ impl ParamEntry {
     fn line(&self) -> String {
         let mut line = format!("{}, {}", self.name, self.kind);
         for number in [&self.v, &self.min, &self.max, &self.step, &self.delta] {
-            let _ = write!(line, ", {number}");
+            line += &format!(", {number}");
         }
         for column in &self.more {
-            let _ = write!(line, ", {column}");
+            line += &format!(", {column}");
         }
         if let Some(comment) = &self.comment {
-            let _ = write!(line, " //{comment}");
+            line += &format!(" //{comment}");
         }
         if self.not_used {
             line.push_str(NOT_USED);

@@ -1,6 +1,5 @@
 //! Output of `compare`.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::report::{change_boards, grouped};
@@ -32,11 +31,10 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
             "" => String::new(),
             optimizer => format!(", {optimizer}"),
         };
-        let _ = writeln!(out, "{name:<12}{} ({}{optimizer}{loss})", side.name, side.file.feature_set);
+        out += &format!("{name:<12}{} ({}{optimizer}{loss})\n", side.name, side.file.feature_set);
     }
-    let _ = writeln!(
-        out,
-        "values      {} in both, {} differ; change {:.2} cp (RMS), at most {:.1}",
+    out += &format!(
+        "values      {} in both, {} differ; change {:.2} cp (RMS), at most {:.1}\n",
         grouped(found.changes.len() as u64),
         grouped(found.changed() as u64),
         found.rms(),
@@ -45,24 +43,23 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     let (known, beyond) = found.beyond();
     if known > 0 {
         let (known, beyond) = (grouped(known as u64), grouped(beyond as u64));
-        let _ =
-            writeln!(out, "errors      {beyond} of {known} values differ by more than two standard errors");
+        out += &format!("errors      {beyond} of {known} values differ by more than two standard errors\n");
     }
     if let Some(losses) = &found.losses {
         let table = losses.table();
-        let _ = writeln!(out, "\n{}", table.caption);
+        out += &format!("\n{}\n", table.caption);
         let rows: Vec<Vec<String>> = std::iter::once(table.header).chain(table.rows).collect();
         out += &aligned(&rows, 2);
         if let Some(text) = losses.difference_in_words() {
-            let _ = writeln!(out, "B - A       {text}");
+            out += &format!("B - A       {text}\n");
         }
     }
     let boards = change_boards(&found.both, board, columns());
     if !boards.is_empty() {
-        let _ = write!(out, "\nChanges from A to B, centipawns:\n\n{boards}");
+        out += &format!("\nChanges from A to B, centipawns:\n\n{boards}");
     }
     if found.changed() > 0 {
-        let _ = writeln!(out, "\nLargest changes:");
+        out += "\nLargest changes:\n";
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
         rows.extend(found.largest.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
         out += &aligned(&without_unknown(rows), 2);
@@ -74,11 +71,11 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     }
     for (only, side) in found.only.iter().zip(["A", "B"]) {
         if !only.is_empty() {
-            let _ = writeln!(out, "only in {side}   {}", some_of(only, NAMES));
+            out += &format!("only in {side}   {}\n", some_of(only, NAMES));
         }
     }
     if let Some(path) = html {
-        let _ = writeln!(out, "written     {}", path.display());
+        out += &format!("written     {}\n", path.display());
     }
     out
 }

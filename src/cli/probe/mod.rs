@@ -3,7 +3,6 @@
 pub mod losses;
 mod rounds;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -299,8 +298,7 @@ fn describe_survey(survey: &Survey) -> String {
     let record = &survey.record;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<12}{value}");
+        text += &format!("{name:<12}{value}\n");
     };
     let question = record.ask.parse::<Ask>().map_or("", Ask::words);
     let pattern = record.pattern.as_ref().map_or(String::new(), |pattern| format!(", read as '{pattern}'"));
@@ -381,12 +379,12 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     };
     if !idle.is_empty() {
         let list = some_of(&idle, NAMED);
-        let _ = writeln!(text, "no effect   {}, in no position, not tuned: {list}", share(&idle));
+        text += &format!("no effect   {}, in no position, not tuned: {list}\n", share(&idle));
     }
     if !bent.is_empty() {
         let list = some_of(&bent, NAMED);
         let words = "with an effect only together or when moved far, not tuned";
-        let _ = writeln!(text, "flat        {}, {words}: {list}", share(&bent));
+        text += &format!("flat        {}, {words}: {list}\n", share(&bent));
     }
     let small = &report.small;
     if small.matter() {
@@ -397,10 +395,10 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
             [] => String::new(),
             names => format!("; none is larger for {}", some_of(names, NAMED)),
         };
-        let _ = writeln!(text, "small       {counts} {words}{names}");
+        text += &format!("small       {counts} {words}{names}\n");
     }
     if report.lost > 0 {
-        let _ = writeln!(text, "left out    {} without an evaluation", counted(report.lost, "position"));
+        text += &format!("left out    {} without an evaluation\n", counted(report.lost, "position"));
     }
     let check = &report.check;
     let linear = report.survey.record.is_linear();
@@ -416,19 +414,17 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     } else {
         ", and --rounds measures again around new values"
     };
-    let _ = writeln!(
-        text,
-        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}{rounds}",
+    text += &format!(
+        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}{rounds}\n",
         check.mean_cp(),
         check.largest_cp
     );
     if !report.blamed.is_empty() {
         let list = some_of(&report.blamed, NAMED);
-        let _ = writeln!(text, "not linear  {list}, by these differences");
+        text += &format!("not linear  {list}, by these differences\n");
     }
-    let _ = writeln!(
-        text,
-        "{}: {}, {}, {:.1} coefficients per position, {}",
+    text += &format!(
+        "{}: {}, {}, {:.1} coefficients per position, {}\n",
         import.output,
         counted(import.positions, "position"),
         counted(import.features as u64, "parameter"),
@@ -437,9 +433,8 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     );
     text += &result_table(&import.results, ["White wins", "Black wins"], import.positions);
     let per_second = report.evaluations as f64 / report.seconds.max(1e-9);
-    let _ = writeln!(
-        text,
-        "{} in {}, {}/s",
+    text += &format!(
+        "{} in {}, {}/s\n",
         counted(report.evaluations, "evaluation"),
         duration(report.seconds),
         grouped(per_second as u64)

@@ -1,6 +1,5 @@
 //! Output of a run in progress: the opening and its progress.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -32,28 +31,25 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
         true => counted(data.metadata().games, "game"),
         false => "no games: split by position".to_string(),
     };
-    let _ = writeln!(
-        out,
-        "dataset     {}, {}, {} ({})",
+    out += &format!(
+        "dataset     {}, {}, {} ({})\n",
         counted(data.len() as u64, "position"),
         games,
         counted(2 * data.feature_count() as u64, "parameter"),
         data.metadata().feature_set.name()
     );
     if split.held_out_part().is_some() {
-        let _ = writeln!(out, "held out    {}", counted(split.held_out().count() as u64, "position"));
+        out += &format!("held out    {}\n", counted(split.held_out().count() as u64, "position"));
     }
-    let _ = writeln!(out, "backend     {backend}");
-    let _ = writeln!(out, "prior       {}", config.prior);
+    out += &format!("backend     {backend}\n");
+    out += &format!("prior       {}\n", config.prior);
     if let Some(basis) = config.named_basis() {
-        let _ =
-            writeln!(out, "basis       {}, {}", basis.name, counted(basis.dimension() as u64, "coordinate"));
+        out += &format!("basis       {}, {}\n", basis.name, counted(basis.dimension() as u64, "coordinate"));
         let first = basis.theta(&basis.start());
         let moved = first.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
         if moved > 0 {
-            let _ = writeln!(
-                out,
-                "start       not at the prior for {moved} of {}, because of the basis or its bounds",
+            out += &format!(
+                "start       not at the prior for {moved} of {}, because of the basis or its bounds\n",
                 counted(first.len() as u64, "parameter")
             );
         }
@@ -63,10 +59,10 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     out += &starts_line(start);
     out += &strength_lines(start);
     if let Some(epochs) = resumed {
-        let _ = writeln!(out, "resumed     after {}", counted(epochs, "epoch"));
+        out += &format!("resumed     after {}\n", counted(epochs, "epoch"));
     }
     if let Some(folder) = start.folder {
-        let _ = writeln!(out, "run         {}", folder.path().display());
+        out += &format!("run         {}\n", folder.path().display());
     }
     print_text(&out)
 }

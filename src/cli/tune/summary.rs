@@ -1,7 +1,6 @@
 //! The end of `tune` in about twelve lines: data, what it was good for, worth of the pieces, one board, files, and what
 //! to do next.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::checking::{Ahead, compensation_unknown};
@@ -36,7 +35,7 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let tables = if tuned.features.places().is_some() { "values.txt" } else { "tables.h, .hpp, .rs" };
-    let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}{tables}");
+    out += &format!("files       {folder}/report.html, params.json, {z}{tables}\n");
     out + &next(&conclusion)
 }
 
@@ -173,7 +172,7 @@ fn change_lines(tuned: &Tuned) -> String {
     let titles = titles.iter().map(ToString::to_string).collect();
     let mut out = aligned(&std::iter::once(titles).chain(ids.iter().map(row)).collect::<Vec<_>>(), 0);
     if more > 0 {
-        let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
+        out += &format!("and {} more, see params.json\n", grouped(more as u64));
     }
     out
 }

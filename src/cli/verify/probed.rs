@@ -1,6 +1,5 @@
 //! `gputexel verify ENGINE`: an engine that was probed is asked again, under the tuned values.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::checking::check_tolerance;
@@ -271,8 +270,7 @@ impl Probed {
         let record = self.record();
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<12}{}", printable(&value));
+            text += &format!("{name:<12}{}\n", printable(&value));
         };
         let question = record.ask.parse::<Ask>().map_or("", Ask::words);
         let all: usize = self.sets.iter().map(Dataset::len).sum();

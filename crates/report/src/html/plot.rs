@@ -1,8 +1,6 @@
 //! Pictures of pages as SVG: lines and points on two axes, with a title and a description for screen readers. They are
 //! small, so that their texts are legible on a phone.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use maud::{Markup, html};
 
 use super::super::number_text::{fixed, short};
@@ -249,7 +247,7 @@ impl Plot {
 fn pixels(x: &Scale<'_>, y: &Scale<'_>, points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut text = String::new();
     for point in points {
-        let _ = write!(text, "{},{} ", x.at(point.0), y.at(point.1));
+        text += &format!("{},{} ", x.at(point.0), y.at(point.1));
     }
     text
 }

@@ -2,7 +2,6 @@
 //! with values.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::entry::{ListEntry, SETTINGS};
@@ -156,7 +155,7 @@ pub(super) fn write(entries: &[ListEntry], columns: &[&str], notes: &mut Vec<Str
             column => entry.setting(column).unwrap_or(0.0).to_string(),
         };
         let cells: Vec<String> = columns.iter().map(cell).collect();
-        let _ = writeln!(text, "{}", cells.join(separator));
+        text += &format!("{}\n", cells.join(separator));
     }
     Ok(text)
 }

@@ -1,6 +1,5 @@
 //! Plays the pairs of a run, with the tuner as their schedule.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use rand::SeedableRng;
@@ -182,7 +181,7 @@ pub(super) fn open_logs(folder: &RunFolder, header: &Header, known: &str) -> Res
 pub(super) fn log_line(k: u64, state: &RunState) -> String {
     let mut line = k.to_string();
     for value in state.tuner.values() {
-        let _ = write!(line, ",{value}");
+        line += &format!(",{value}");
     }
     line.push('\n');
     line

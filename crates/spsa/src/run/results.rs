@@ -1,6 +1,5 @@
 //! Results of a run: values in the forms that others read, with warnings about them.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -60,9 +59,8 @@ fn values_csv(state: &RunState) -> String {
     let errors = tuner.standard_errors();
     let rounded = tuner.rounded_values();
     for (i, v) in tuner.variables().iter().enumerate() {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{}",
+        text += &format!(
+            "{},{},{},{},{},{},{},{}\n",
             v.name,
             tuner.values()[i],
             rounded[i],

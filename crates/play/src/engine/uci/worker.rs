@@ -1,4 +1,3 @@
-use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -226,7 +225,7 @@ fn info(iteration: &Iteration<'_>, chess960: bool) -> String {
         iteration.elapsed.as_millis()
     );
     for &m in iteration.line {
-        let _ = write!(text, " {}", written(m, chess960));
+        text += &format!(" {}", written(m, chess960));
     }
     text.push('\n');
     text
