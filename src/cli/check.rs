@@ -101,10 +101,9 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
             text += &format!("{path}: {bad} of {} unusable\n", counted(lines, "line"));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source
-            .warnings
-            .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
+        for line in &source.warnings {
+            text += &format!("  warning: {}\n", gputexel::io::printable(line));
+        }
     }
     describe_evaluation(&mut text, findings, args);
     describe_labels(&mut text, findings);

@@ -126,10 +126,9 @@ fn describe(report: &ImportReport) -> String {
             .collect();
         text += &aligned(&rows, 2);
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source
-            .warnings
-            .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
+        for line in &source.warnings {
+            text += &format!("  warning: {}\n", gputexel::io::printable(line));
+        }
     }
     let games = match report.games {
         0 => String::new(),

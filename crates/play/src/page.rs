@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use gputexel_io::folder_lock::FolderLock;
-use gputexel_io::{Result, escaped};
-use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
-
 use crate::conclusion::conclude;
 use crate::config::EngineKind;
 use crate::record::{MatchRecord, PlayedPair};
 use crate::statistics::Pentanomial;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Result, escaped};
+use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
 const POINTS: usize = 400;
 /// Least number of pairs for which an estimate is drawn.

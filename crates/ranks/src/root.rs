@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::Link;
+use crate::message::{self, Reply};
 use gputexel_dataset::Layout;
 use gputexel_eval::divided::{Answer, Division, Helper, Task, Team};
 use gputexel_io::{Error, Result};
-
-use crate::Link;
-use crate::message::{self, Reply};
 
 /// Traffic between rank 0 and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

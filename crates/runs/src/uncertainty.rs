@@ -1,5 +1,6 @@
 //! Uncertainty of tuned parameters: standard errors, and resamples of the games.
 
+use crate::event::{RunEvent, RunObserver};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_io::{Error, Result, median};
@@ -12,8 +13,6 @@ use gputexel_tune::{
     MIN_CLUSTERS, RunConfig, RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed,
     check_members, sandwich,
 };
-
-use crate::event::{RunEvent, RunObserver};
 
 /// Distance from the optimum, in standard errors, above which there is a warning.
 pub const OFF_OPTIMUM: f64 = 0.5;

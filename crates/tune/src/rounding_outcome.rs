@@ -2,17 +2,16 @@
 
 use std::time::Instant;
 
-use gputexel_dataset::objective::Objective;
-use gputexel_eval::cpu::CpuEvaluator;
-use gputexel_eval::{Population, Request};
-use gputexel_io::Result;
-use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
-
 use super::single_steps::interrupted;
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
     StopReason, Survey, Watch, round, space_of,
 };
+use gputexel_dataset::objective::Objective;
+use gputexel_eval::cpu::CpuEvaluator;
+use gputexel_eval::{Population, Request};
+use gputexel_io::Result;
+use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
 
 /// Rounding of a result, and the effect of single steps from it.
 #[derive(Clone, Debug)]

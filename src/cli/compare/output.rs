@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gputexel::report::{change_boards, grouped};
-use gputexel::run::comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences};
+use gputexel::run::comparison::{DIFFERENCE_ERRORS_NOTE, Differences};
 
 use super::super::context::Context;
 use super::super::output::print_result;
@@ -61,7 +61,8 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     if found.changed() > 0 {
         out += "\nLargest changes:\n";
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
-        rows.extend(found.largest.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
+        let largest = found.largest.iter().take(top).filter(|change| change.difference() != 0.0);
+        rows.extend(largest.map(|change| change.row(UNKNOWN, "")));
         out += &aligned(&without_unknown(rows), 2);
         let notes = [
             found.constant_in_words(),
@@ -91,19 +92,6 @@ fn without_unknown(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
         row.into_iter().zip(&says).filter(|(_, says)| **says).map(|(cell, _)| cell).collect()
     };
     rows.into_iter().map(kept).collect()
-}
-
-fn row(change: &Change) -> Vec<String> {
-    let error = |error: Option<f64>| error.map_or(UNKNOWN.to_string(), |error| format!("{error:.1}"));
-    vec![
-        change.name.clone(),
-        format!("{:.1}", change.values[0]),
-        error(change.errors[0]),
-        format!("{:.1}", change.values[1]),
-        error(change.errors[1]),
-        format!("{:+.1}", change.difference()),
-        change.in_errors().map_or(UNKNOWN.to_string(), |z| format!("{z:+.1}")),
-    ]
 }
 
 #[cfg(test)]

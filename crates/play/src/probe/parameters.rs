@@ -1,8 +1,7 @@
 //! Which options of an engine are parameters, and how far they move.
 
-use gputexel_io::{Error, Result, matches_pattern};
-
 use crate::client::{EngineOption, OptionKind};
+use gputexel_io::{Error, Result, matches_pattern};
 
 /// In names of options that concern the search, the machine or the interface.
 const OTHER_WORDS: [&str; 55] = [

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::steps::steps;
+use super::{ReportData, record, strength};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
@@ -11,9 +13,6 @@ use gputexel_tune::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
     diagnose, diagnose_program, training_score_ratio, worst_positions,
 };
-
-use super::steps::steps;
-use super::{ReportData, record, strength};
 
 const RARE: u64 = 100;
 
