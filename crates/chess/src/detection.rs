@@ -193,7 +193,7 @@ fn layout(format: &TextFormat, any_score: bool, blocks: Option<usize>) -> Option
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
+fn vote(label: Result<Label, LabelError>) -> u32 {
     match label {
         Ok(_) => 1000,
         Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word(_) | LabelError::Weight) => 1,

@@ -29,7 +29,7 @@ impl std::fmt::Display for ParamKind {
 impl std::str::FromStr for ParamKind {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "int" => Ok(Self::Int),
             "float" => Ok(Self::Float),
@@ -262,7 +262,7 @@ impl ParamsFile {
     }
 }
 
-fn parse_line(line: &str) -> std::result::Result<Line, String> {
+fn parse_line(line: &str) -> Result<Line, String> {
     let not_used = line.contains(NOT_USED);
     let stripped = if not_used { line.replace(NOT_USED, "") } else { line.to_string() };
     let (row, comment) = match stripped.split_once("//") {

@@ -25,7 +25,7 @@ enum Minus {
 
 impl Template {
     /// `d-25@` subtracts 25.
-    pub fn parse(body: &str, prefix: &str) -> std::result::Result<Self, (usize, String)> {
+    pub fn parse(body: &str, prefix: &str) -> Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;
         let mut rest = 0;
@@ -134,7 +134,7 @@ pub(super) fn number_before(text: &str, from: usize, end: usize) -> Option<usize
     Some(start)
 }
 
-fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usize, (usize, String)> {
+fn checked_start(body: &str, start: usize, at: usize) -> Result<usize, (usize, String)> {
     let number = &body[start..at];
     let before = body[..start].chars().next_back();
     if let Some(unsigned) = number.strip_prefix('-') {

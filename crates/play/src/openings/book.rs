@@ -114,7 +114,7 @@ impl Book {
 }
 
 /// The position, and true for Chess960.
-fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
+fn parse(text: &[u8]) -> Result<(Chess, bool), &'static str> {
     let (setup, _) = parse_epd(text).map_err(|e| e.reason())?;
     let mode = CastlingMode::detect(&setup);
     Ok((legal_position(setup, mode).map_err(|e| e.reason())?, mode.is_chess960()))
@@ -242,7 +242,7 @@ struct FirstMoves {
 impl Visitor for FirstMoves {
     type Tags = Beginning;
     type Movetext = Beginning;
-    type Output = std::result::Result<Beginning, String>;
+    type Output = Result<Beginning, String>;
 
     fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
         ControlFlow::Continue(Beginning::default())

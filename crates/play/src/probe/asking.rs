@@ -129,7 +129,7 @@ impl<'a> Asker<'a> {
         way: &Way,
         values: &[f64],
         positions: impl Iterator<Item = (&'p str, bool)>,
-    ) -> std::result::Result<Vec<f64>, Failed> {
+    ) -> Result<Vec<f64>, Failed> {
         let (fens, black): (Vec<&str>, Vec<bool>) = positions.unzip();
         let numbers = self.numbers(way, values, &fens)?;
         let value = |(number, black): (Option<Number>, bool)| {
@@ -145,7 +145,7 @@ impl<'a> Asker<'a> {
         way: &Way,
         values: &[f64],
         fens: &[&str],
-    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+    ) -> Result<Vec<Option<Number>>, Failed> {
         self.asked += fens.len() as u64;
         if way.ask == Ask::Lines {
             return self.lines(way, values, fens);
@@ -171,12 +171,7 @@ impl<'a> Asker<'a> {
         Ok(numbers)
     }
 
-    pub fn answers(
-        &mut self,
-        way: &Way,
-        values: &[f64],
-        fens: &[&str],
-    ) -> std::result::Result<Vec<Vec<String>>, Failed> {
+    pub fn answers(&mut self, way: &Way, values: &[f64], fens: &[&str]) -> Result<Vec<Vec<String>>, Failed> {
         let mut answers = vec![Vec::new(); fens.len()];
         self.hear(way, values, fens, &mut |at, line| {
             // An engine may print for ever.
@@ -193,7 +188,7 @@ impl<'a> Asker<'a> {
         values: &[f64],
         fens: &[&str],
         hear: &mut dyn FnMut(usize, &str),
-    ) -> std::result::Result<(), Failed> {
+    ) -> Result<(), Failed> {
         let before = |failure: Failure| Failed::new(0, &failure);
         let Some(player) = &mut self.player else {
             return Err(before(Failure::NotStarted("it is started for each set of values".to_string())));
@@ -237,12 +232,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Starts the program, and reads a line for each position.
-    fn lines(
-        &mut self,
-        way: &Way,
-        values: &[f64],
-        fens: &[&str],
-    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+    fn lines(&mut self, way: &Way, values: &[f64], fens: &[&str]) -> Result<Vec<Option<Number>>, Failed> {
         let failed = |answered: usize, reason: String| Failed { answered, failure: reason, stopped: false };
         let parameters = self.source.parameters.iter().zip(values);
         let values = parameters.map(|(parameter, value)| Setting {

@@ -60,7 +60,7 @@ impl From<Failed> for Useless {
     }
 }
 
-fn useless<T>(reason: impl Into<String>) -> std::result::Result<T, Useless> {
+fn useless<T>(reason: impl Into<String>) -> Result<T, Useless> {
     Err(Useless::Because(reason.into()))
 }
 
@@ -161,7 +161,7 @@ fn attempt(
     sample: &[&Labeled],
     wishes: &Wishes,
     steps: &[Step],
-) -> std::result::Result<Method, Useless> {
+) -> Result<Method, Useless> {
     let fens: Vec<&str> = sample.iter().map(|position| position.fen.as_str()).collect();
     let start = source.start();
     let mut way = Way { ask, pattern: wishes.pattern.clone(), fresh: false, by_mover: false, unit_cp: 1.0 };
@@ -215,7 +215,7 @@ fn common_factor(
     source: &Source,
     sample: &[&Labeled],
     (steps, unit_cp): (&[Step], f64),
-) -> std::result::Result<f64, Useless> {
+) -> Result<f64, Useless> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let (mut values, mut factor) = (source.start(), 0);
     for _ in 0..TRIES {
@@ -262,11 +262,11 @@ fn unmirrored(
     source: &Source,
     sample: &[&Labeled],
     plan: &Plan,
-) -> std::result::Result<Vec<String>, Failed> {
+) -> Result<Vec<String>, Failed> {
     let Ok(way) = plan.way() else { return Ok(Vec::new()) };
     let mirrored = sample.iter().filter_map(|one| mirrored(&one.fen).map(|other| (*one, other)));
     let pairs: Vec<(&Labeled, String)> = mirrored.collect();
-    let mut differ = |which: &[&[u32]]| -> std::result::Result<bool, Failed> {
+    let mut differ = |which: &[&[u32]]| -> Result<bool, Failed> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let values = moved(source, &plan.steps, which.concat(), &mut random);
         let own =
@@ -329,10 +329,10 @@ fn noise(
     source: &Source,
     sample: &[&Labeled],
     resolution_cp: f64,
-) -> std::result::Result<f64, Useless> {
+) -> Result<f64, Useless> {
     let start = source.start();
     let reversed: Vec<&Labeled> = sample.iter().rev().copied().collect();
-    let mut twice = |way: &Way| -> std::result::Result<[f64; 2], Failed> {
+    let mut twice = |way: &Way| -> Result<[f64; 2], Failed> {
         let first = asker.evaluate(way, &start, asked(sample))?;
         let second = asker.evaluate(way, &start, asked(&reversed))?;
         let differences: Vec<f64> =
@@ -359,12 +359,7 @@ fn noise(
 }
 
 /// With colors exchanged the numbers are the same.
-fn by_mover(
-    asker: &mut Asker<'_>,
-    way: &Way,
-    source: &Source,
-    sample: &[&Labeled],
-) -> std::result::Result<bool, Useless> {
+fn by_mover(asker: &mut Asker<'_>, way: &Way, source: &Source, sample: &[&Labeled]) -> Result<bool, Useless> {
     let pairs: Vec<(&str, String)> =
         sample.iter().filter_map(|one| Some((one.fen.as_str(), mirrored(&one.fen)?))).collect();
     let own: Vec<&str> = pairs.iter().map(|pair| pair.0).collect();
@@ -400,7 +395,7 @@ fn responds(
     sample: &[&Labeled],
     base: &[f64],
     (steps, noise_cp): (&[Step], f64),
-) -> std::result::Result<bool, Useless> {
+) -> Result<bool, Useless> {
     let mut failure = None;
     // Some engines fail at extreme values, and equal changes of all may cancel.
     for (divisor, pattern) in [(1.0, 1), (1.0, 2), (4.0, 1), (16.0, 2)] {

@@ -36,7 +36,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
     lines(text).map(move |(number, line)| (number, line.split(separator(line)).map(str::trim).collect()))
 }
 
-pub(super) fn number(name: &str, column: &str, text: &str) -> std::result::Result<f64, String> {
+pub(super) fn number(name: &str, column: &str, text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(format!("{}: {column} '{}': is not a number", shown(name), shown(text))),
@@ -108,7 +108,7 @@ pub(super) fn parse_titled(
     Some(entries)
 }
 
-fn entry(columns: &[&str], row: &[&str]) -> std::result::Result<ListEntry, String> {
+fn entry(columns: &[&str], row: &[&str]) -> Result<ListEntry, String> {
     if row.len() != columns.len() {
         let (count, needed) = (row.len(), columns.len());
         return Err(format!("{count} columns; expected {needed} ({})", columns.join(",")));

@@ -288,7 +288,7 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
 }
 
 /// None for the piece value of a table.
-fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
+fn groups_of(found: &Found) -> Result<Vec<Group>, Wrong> {
     let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
         let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";

@@ -132,12 +132,7 @@ impl<'a> Sink<'a> {
         Ok(sink)
     }
 
-    fn take(
-        &mut self,
-        named: &Named,
-        marking: &Marking,
-        array: &array::Array,
-    ) -> std::result::Result<(), array::Wrong> {
+    fn take(&mut self, named: &Named, marking: &Marking, array: &array::Array) -> Result<(), array::Wrong> {
         let (content, order) = arrange(self.values, named, marking, array)?;
         self.scale = self.scale.max(marking.scale.abs());
         for (index, entry) in array.entries.iter().enumerate() {
@@ -183,7 +178,7 @@ impl<'a> Sink<'a> {
         (piece, square, phase): (usize, usize, usize),
         marking: &Marking,
         number: &Number,
-    ) -> std::result::Result<f64, String> {
+    ) -> Result<f64, String> {
         let negative = content.features(piece, square).is_some_and(|(_, negative)| negative);
         let units = if negative { -number.value } else { number.value };
         let phase_of = content.phases[phase];
