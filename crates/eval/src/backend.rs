@@ -127,7 +127,9 @@ impl Backend {
         let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
         helpers.extend(local.helpers);
         let falls_back = self.choice == BackendChoice::Auto;
-        Ok(Divided::try_new(layout, local.own, helpers, falls_back)?.with_idle(idle + local.idle))
+        let mut divided = Divided::try_new(layout, local.own, helpers, falls_back)?;
+        divided.idle = idle + local.idle;
+        Ok(divided)
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.

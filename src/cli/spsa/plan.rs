@@ -104,8 +104,7 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn to_text(plan: &RunPlan) -> String {
-    let mut out = String::new();
-    out += &format!(
+    let mut out = format!(
         "{} games, N = {} pairs, {} % drawn: A {}, alpha 0.602, gamma 0.101, tau {}\n\n",
         grouped(plan.games),
         grouped(plan.pairs),

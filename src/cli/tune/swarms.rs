@@ -31,8 +31,7 @@ pub(super) fn print_results(
     if context.quiet {
         return Ok(());
     }
-    let mut out = String::new();
-    out += &format!(
+    let mut out = format!(
         "finished    {}, {:.2} s: {}\noptimizer   {}\noriginal    {original:.10}\nbest        {swarm:.10} ({:+.3} %), iteration {}\n",
         counted(outcome.epochs, "iteration"),
         outcome.seconds,

@@ -54,7 +54,7 @@ pub struct Divided<'a> {
     /// True if this processor takes over from a device that fails.
     falls_back: bool,
     news: Option<Fallback>,
-    idle: usize,
+    pub(crate) idle: usize,
 }
 
 impl<'a> Divided<'a> {
@@ -80,12 +80,6 @@ impl<'a> Divided<'a> {
             )));
         }
         Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
-    }
-
-    #[must_use]
-    pub(crate) fn with_idle(mut self, idle: usize) -> Self {
-        self.idle = idle;
-        self
     }
 
     pub fn nodes(&mut self, task: &Task) -> Result<Answer> {

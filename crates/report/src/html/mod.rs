@@ -79,7 +79,7 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("program", "Nonlinear terms", program::of_run),
     ("calibration", "Calibration", positions::calibration_of_run),
     ("residuals", "Residuals", positions::residuals_of_run),
-    ("scale", "K", positions::scale_of_run),
+    ("scale", "K", |report| report.diagnostics.as_ref().map(positions::scale)),
     ("support", "Rare features", support::of_run),
     ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];

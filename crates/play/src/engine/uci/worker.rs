@@ -79,7 +79,8 @@ impl<'a, W: Write> Worker<'a, W> {
                 }
                 Job::Evaluate => {
                     self.refresh();
-                    let score = self.static_score();
+                    let evaluation = self.engine.evaluation();
+                    let score = evaluation.score_stm(&evaluation.state(&self.position), &self.position);
                     self.answers.say(&format!("info string static score {score} cp, side to move\n"));
                 }
             }
@@ -192,11 +193,6 @@ impl<'a, W: Write> Worker<'a, W> {
         let chosen =
             self.engine.search_among(&self.position, &self.earlier, among, limits, stop, &mut report);
         chosen.map(|chosen| chosen.best)
-    }
-
-    fn static_score(&self) -> i32 {
-        let evaluation = self.engine.evaluation();
-        evaluation.score_stm(&evaluation.state(&self.position), &self.position)
     }
 }
 
