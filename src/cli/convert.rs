@@ -92,10 +92,7 @@ impl Subcommand for ConvertArgs {
 }
 
 pub fn describe(report: &ConversionReport) -> String {
-    let mut text = String::new();
-    for source in &report.sources {
-        describe_source(&mut text, source);
-    }
+    let mut text: String = report.sources.iter().map(describe_source).collect();
     text += &format!(
         "{}: {} as {}, {}\n",
         report.output,

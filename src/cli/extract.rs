@@ -58,7 +58,6 @@ pub struct ExtractArgs {
     reading: ReadingArgs,
 }
 
-/// Formats, syntaxes of results, and examples.
 fn after_help() -> String {
     let training: Vec<_> = Format::training_data().map(Format::name).collect();
     format!(
@@ -129,10 +128,7 @@ impl Subcommand for ExtractArgs {
 }
 
 fn describe(report: &Report) -> String {
-    let mut text = String::new();
-    for source in &report.sources {
-        describe_source(&mut text, source);
-    }
+    let mut text: String = report.sources.iter().map(describe_source).collect();
     let total = report.positions;
     let games = match report.games {
         0 => String::new(),

@@ -85,9 +85,9 @@ pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     }
 }
 
-pub fn describe_source(text: &mut String, source: &SourceReport) {
+pub fn describe_source(source: &SourceReport) -> String {
     let record = &source.record;
-    *text += &format!(
+    let mut text = format!(
         "{}: {}\n",
         record.path,
         match source.format {
@@ -123,7 +123,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         let share = percent(source.resolved, record.positions);
         row(&["  resolved to another position", &grouped(source.resolved), &share]);
     }
-    *text += &aligned(&rows, 2);
+    text += &aligned(&rows, 2);
     let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
     if let Some(labels) = &record.labels {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
@@ -132,18 +132,18 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             format!(", {} {scale}", if words { "words" } else { "numbers from" })
         });
         let what = if record.point_of_view.is_some() { "results" } else { "scores" };
-        *text += &format!("  {what} as {labels} (such as {example}){scale}\n");
+        text += &format!("  {what} as {labels} (such as {example}){scale}\n");
         if let Some(layout) = &source.layout {
-            *text += &format!("  {layout}\n");
+            text += &format!("  {layout}\n");
         }
         let evidence = source.evidence.as_deref().unwrap_or_default();
         if let Some(view) = &record.point_of_view {
-            *text += &format!("  point of view {}: {evidence}\n", in_words(view));
+            text += &format!("  point of view {}: {evidence}\n", in_words(view));
         }
     }
     let score_view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
     if let (Some(evidence), Some(view)) = (&source.score_evidence, score_view) {
-        *text += &format!("  point of view of scores {}: {evidence}\n", in_words(view));
+        text += &format!("  point of view of scores {}: {evidence}\n", in_words(view));
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {
@@ -151,7 +151,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             Verdict::CannotTell => "too few to judge, or inconclusive",
             _ => "see the warning",
         };
-        *text += &format!(
+        text += &format!(
             "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}\n",
             100.0 * rate,
             grouped(source.agreement.positions())
@@ -159,15 +159,16 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
     }
     let pgn = source.format == Format::Pgn;
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
-        *text += &format!("  {line}\n");
+        text += &format!("  {line}\n");
     }
     if source.skipped_games_unnamed > 0 {
         let what = if pgn { "games left out or truncated" } else { "cut short" };
-        *text += &format!("  and {} more {what}\n", grouped(source.skipped_games_unnamed));
+        text += &format!("  and {} more {what}\n", grouped(source.skipped_games_unnamed));
     }
     for warning in &source.warnings {
-        *text += &format!("  warning: {}\n", gputexel::io::printable(warning));
+        text += &format!("  warning: {}\n", gputexel::io::printable(warning));
     }
+    text
 }
 
 pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String {

@@ -6,7 +6,6 @@ use gputexel_ingest::trace::{Comparison, Reference};
 use gputexel_io::Result;
 use gputexel_model::FeatureSet;
 
-/// A dataset whose evaluations are compared with those of several sets of values.
 pub(super) struct Compared<'a> {
     pub(super) data: &'a Dataset,
     /// The engine's evaluation of each position, NaN where there is none.

@@ -83,7 +83,6 @@ fn verdict(tuned: &Tuned) -> Verdict {
     Verdict { judgement, figure, measured_on, words: words(tuned, judgement) }
 }
 
-/// Returns a change in percent of the loss before.
 fn percent(HeldOutGain { before, after, error }: HeldOutGain) -> String {
     let percent = |value: f64| 100.0 * value / before;
     let error = if error.is_finite() { format!(" ± {:.1} %", percent(error)) } else { String::new() };
@@ -207,7 +206,6 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// Pieces that are worth much less than before.
 fn fallen_pieces(tuned: &Tuned) -> Option<Finding> {
     if tuned.is_start() {
         return None;
@@ -297,7 +295,6 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// What standard errors and bootstrap say about the result.
 fn error_findings(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
     let (config, warning) = (tuned.config(), |kind, text: String| Finding::warning(kind, text, Vec::new()));
     let mut found = Vec::new();

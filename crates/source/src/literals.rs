@@ -325,7 +325,6 @@ impl<'a> Scan<'a> {
         (!self.word(at).is_empty()).then_some(at)
     }
 
-    /// Returns the name on the left of an assignment.
     fn declared(&self, equals: usize) -> Option<String> {
         let words = self.statement(equals)..equals;
         let mut after =

@@ -227,9 +227,7 @@ impl Display {
     fn show(&mut self, event: ProbeEvent<'_>, context: &Context) {
         match event {
             ProbeEvent::Read(read) => {
-                let mut text = String::new();
-                read.sources.iter().for_each(|source| describe_source(&mut text, source));
-                self.print(&text, context);
+                self.print(&read.sources.iter().map(describe_source).collect::<String>(), context);
             }
             ProbeEvent::Surveyed(survey) => {
                 self.print(&describe_survey(survey), context);

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use wgpu::CommandEncoder;
 
 use super::GpuEvaluator;
 use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length, kappa};
@@ -261,11 +262,7 @@ impl GpuEvaluator<'_> {
     }
 
     /// Encodes the transposition of the parameters from the host's order to that of the kernels; once per call.
-    pub(super) fn encode_parameters(
-        &mut self,
-        call: &Call,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<()> {
+    pub(super) fn encode_parameters(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<()> {
         if call.shape.shared || !call.is_transposed() {
             return Ok(());
         }
@@ -274,7 +271,7 @@ impl GpuEvaluator<'_> {
         self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
     }
 
-    fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
+    fn encode_gradients(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<wgpu::Buffer> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         if !call.is_transposed() {
             return Ok(totals);
@@ -291,7 +288,7 @@ impl GpuEvaluator<'_> {
         offset: u64,
         sizes: Transposition,
         [inputs, outputs]: [&wgpu::Buffer; 2],
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Transpose, call)?;
         let uniforms = self.buffers.transpositions.reserve(&self.gpu, 0)?;
@@ -300,7 +297,7 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, sizes.groups())
     }
 
-    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Blend, call)?;
         let bindings = [
             whole(&call.uniforms),
@@ -329,7 +326,7 @@ impl GpuEvaluator<'_> {
         call: &Call,
         plan: &SegmentPlan,
         slice: &Slice<'_>,
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let features = self.layout.features();
         let count = slice.segments.len();
@@ -463,7 +460,7 @@ impl GpuEvaluator<'_> {
         &mut self,
         call: &Call,
         plan: &SegmentPlan,
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let loss_bytes = call.loss_rows(plan) * call.row();
         let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };

@@ -245,11 +245,7 @@ impl Plot {
 }
 
 fn pixels(x: &Scale<'_>, y: &Scale<'_>, points: impl IntoIterator<Item = (f64, f64)>) -> String {
-    let mut text = String::new();
-    for point in points {
-        text += &format!("{},{} ", x.at(point.0), y.at(point.1));
-    }
-    text
+    points.into_iter().map(|point| format!("{},{} ", x.at(point.0), y.at(point.1))).collect()
 }
 
 fn polyline(x: &Scale<'_>, y: &Scale<'_>, points: Vec<(f64, f64)>, color: Rgb, width: u32) -> Markup {

@@ -141,7 +141,6 @@ fn meaning(kind: PenaltyKind) -> &'static str {
     }
 }
 
-/// Describes the regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
     let mut weights = if config.l2.is_empty() { vec![0.0] } else { config.l2.clone() };
     weights.sort_by(f64::total_cmp);

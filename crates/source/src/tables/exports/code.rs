@@ -63,10 +63,8 @@ impl<'a> Writer<'a> {
             check_untapered(self.file)?;
         }
         let items = self.items()?;
-        let mut text = String::new();
-        for line in header.lines(self.file).into_iter().chain(self.about_squares()) {
-            text += &format!("{comment} {line}\n");
-        }
+        let lines = header.lines(self.file).into_iter().chain(self.about_squares());
+        let mut text: String = lines.map(|line| format!("{comment} {line}\n")).collect();
         text += &format!("{comment} {}\n", header.machine());
         text += &(language.opening)(self.has_pairs(), self.rounding.is_whole());
         text.extend(items.iter().map(|item| self.declare(item)));
