@@ -316,7 +316,7 @@ impl Learning<'_> {
             let now = duration(self.begin.elapsed().as_secs_f64());
             note!("{now:>12}  {what}");
         }
-        steps::run(words.as_slice(), true, self.context)
+        steps::run(words, true, self.context)
     }
 
     fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
@@ -405,7 +405,7 @@ impl Learning<'_> {
             .path(Some("--output"), &data);
         self.step(&format!("tune {model}"), &words)?;
         let words = Words::new("tune --force").path(None, &data).path(Some("--out"), values);
-        steps::run(words.as_slice(), true, self.context)?;
+        steps::run(&words, true, self.context)?;
         let _ = std::fs::remove_file(data);
         Ok(())
     }

@@ -13,7 +13,7 @@ fn typed(words: &[String]) -> String {
 }
 
 /// Runs a command of the program; if it is to be `quiet`, it prints errors only.
-pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<()> {
+pub fn run(Words(words): &Words, quiet: bool, context: &Context) -> anyhow::Result<()> {
     let inner = Context { json: false, quiet, command_line: typed(words), ..*context };
     (context.program.run)(words, &inner)?;
     if context.cancel.load(Ordering::Relaxed) {
@@ -49,10 +49,6 @@ impl Words {
     #[must_use]
     pub fn path(self, flag: Option<&str>, path: &Path) -> Self {
         self.and(flag).and([path.display()])
-    }
-
-    pub fn as_slice(&self) -> &[String] {
-        &self.0
     }
 }
 

@@ -131,7 +131,7 @@ impl RoundArgs {
                 words = words.flag("--k", config.as_ref().map(|config| config.k));
             }
             words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
-            run(words.as_slice(), true, context).map_err(|error| {
+            run(&words, true, context).map_err(|error| {
                 if context.cancel.load(Ordering::Relaxed) {
                     Error::Interrupted(format!("in {name}; the same command with --resume continues")).into()
                 } else {

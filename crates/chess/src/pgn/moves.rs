@@ -28,14 +28,11 @@ pub fn find_move<'r>(
     {
         return Ok(found);
     }
-    match find_coordinates(position, word) {
+    let coordinates = UciMove::from_ascii(word).ok().filter(|uci| *uci != UciMove::Null);
+    match coordinates.and_then(|uci| uci.to_move(position).ok()) {
         Some(found) => Ok(found),
         None => find_lenient(position, word, rest()),
     }
-}
-
-fn find_coordinates(position: &Chess, word: &[u8]) -> Option<Move> {
-    UciMove::from_ascii(word).ok().filter(|uci| *uci != UciMove::Null)?.to_move(position).ok()
 }
 
 #[cfg(test)]

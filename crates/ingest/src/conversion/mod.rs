@@ -115,7 +115,8 @@ pub fn convert_with<'a>(
     if output.is_dir() {
         return Err(Error::input(output, "is a folder"));
     }
-    let needs_all = census::is_needed(&reading.selection);
+    let Selection { sample, duplicates, .. } = reading.selection;
+    let needs_all = sample.is_some() || duplicates == Duplicates::Average;
     if needs_all && relabel.is_some() {
         let reason =
             "samples of all positions and averages cannot be combined with new labels; convert first";

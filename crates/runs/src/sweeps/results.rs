@@ -111,7 +111,9 @@ impl<'d> SweepResults<'d> {
     }
 
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
-        page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
+        let SweepOutcome { reason, epochs, seconds, .. } = self.outcome;
+        let standing = page::Standing { epochs, seconds, finished: reason == StopReason::Epochs };
+        page::report(&folder.display().to_string(), record, &standing, &self.ranking)
     }
 
     pub fn write_csv(&self, path: &Path) -> Result<()> {

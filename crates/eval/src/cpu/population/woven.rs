@@ -63,7 +63,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         assert_eq!(features, layout.columns(), "ids are those of features");
         let width = V * S::F32_LANES;
         assert_eq!(parameters.width, width);
-        assert_eq!(8 * groups.unit(), size_of::<Row<S::f32s, V>>());
+        assert_eq!(8 * groups.unit, size_of::<Row<S::f32s, V>>());
         let zero = Row([simd.splat_f32s(0.0); V]);
         let scales = parameters.scales::<S, V>(simd);
         let resampled = !PLAIN && !parameters.seeds.is_empty();
