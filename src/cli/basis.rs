@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use gputexel::Error;
 use gputexel::chess::PhaseSettings;
-use gputexel::dataset;
 use gputexel::io::write_atomically;
 use gputexel::model::{Basis, Constraint, ConstraintKind, FeatureKind, FeatureSet, Prior};
 use gputexel::run::BasisSettings;
+use gputexel::{Error, dataset};
 use serde_json::json;
 
 use super::context::Context;
@@ -38,12 +37,10 @@ pub struct BasisArgs {
 }
 
 impl BasisArgs {
-    /// Returns true if any of the flags was given.
     pub fn is_given(&self) -> bool {
         self.basis.is_some() || !self.freeze.is_empty() || !self.constraints().is_empty()
     }
 
-    /// Converts the flags to settings of a run.
     pub fn settings(&self) -> BasisSettings {
         let basis = self.basis.as_deref().map(|text| {
             let Ok(basis) = text.parse::<Basis>();
@@ -53,7 +50,6 @@ impl BasisArgs {
         BasisSettings { basis, freeze, constraints, ..BasisSettings::default() }
     }
 
-    /// Returns the constraints on the parameters.
     pub fn constraints(&self) -> Vec<Constraint> {
         let lists = ConstraintKind::ALL.map(|kind| {
             let names = match kind {

@@ -1,6 +1,5 @@
 //! `gputexel bench`: measures how fast each device of this machine is.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
@@ -123,7 +122,6 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Prints a report as text or JSON, and writes it to a file if requested.
 fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
     if !context.json && args.output.as_deref().is_some_and(is_stdout) {
         return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);
@@ -143,10 +141,10 @@ fn describe(report: &BenchReport) -> String {
         counted(report.features as u64, "feature")
     );
     for device in &report.devices {
-        let _ = writeln!(text, "{}, {}", bench::name_of(device), device.driver);
+        text += &format!("{}, {}\n", bench::name_of(device), device.driver);
         match &device.error {
             Some(why) => {
-                let _ = writeln!(text, "  not measured: {why}");
+                text += &format!("  not measured: {why}\n");
             }
             None => text += &aligned(&rows(device), 2),
         }

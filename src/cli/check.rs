@@ -1,6 +1,5 @@
 //! `gputexel check`: checks whether a dataset or a trace can be trusted.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::Error;
@@ -18,7 +17,6 @@ use super::reading_progress::with_progress;
 use super::subcommand::Subcommand;
 use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table, some_of};
 
-/// Maximum number of names listed.
 const NAMES: usize = 12;
 /// Maximum number of names of parameters in a line about evaluations.
 const SOME: usize = 4;
@@ -84,7 +82,6 @@ fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_string()).collect()
 }
 
-/// Formats the findings as text.
 fn describe(checked: &Checked, args: &CheckArgs) -> String {
     let findings = &checked.findings;
     let mut text = String::new();
@@ -92,10 +89,8 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         0 => "no games".to_string(),
         games => counted(games, "game"),
     };
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{}, {games}, {}",
+    text += &format!(
+        "{}, {games}, {}\n",
         counted(findings.positions, "position"),
         counted(checked.features as u64, "feature")
     );
@@ -103,13 +98,12 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         let lines = source.record.records;
         if source.bad_lines > 0 {
             let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            let _ = writeln!(text, "{path}: {bad} of {} unusable", counted(lines, "line"));
+            text += &format!("{path}: {bad} of {} unusable\n", counted(lines, "line"));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source
-            .warnings
-            .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
+        for line in &source.warnings {
+            text += &format!("  warning: {}\n", gputexel::io::printable(line));
+        }
     }
     describe_evaluation(&mut text, findings, args);
     describe_labels(&mut text, findings);
@@ -122,18 +116,16 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
     text += &ahead_lines(findings.ahead.as_ref(), 2);
 
     let found = &findings.duplicates;
-    let _ = writeln!(
-        text,
-        "\nduplicates  {} ({}) like an earlier one, {} of them in the same game, {} with a different result",
+    text += &format!(
+        "\nduplicates  {} ({}) like an earlier one, {} of them in the same game, {} with a different result\n",
         counted(found.repeated, "row"),
         percent(found.repeated, findings.positions),
         grouped(found.same_game),
         grouped(found.other_result)
     );
     if let Some(found) = &findings.gradient {
-        let _ = writeln!(
-            text,
-            "gradient    {} on {}: relative deviation from finite differences at most {:.1e} ({}): {}",
+        text += &format!(
+            "gradient    {} on {}: relative deviation from finite differences at most {:.1e} ({}): {}\n",
             counted(found.parameters as u64, "parameter"),
             counted(found.positions as u64, "position"),
             found.largest_difference,
@@ -142,10 +134,8 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         );
         if let Some(share) = found.near_kinks {
             let share = 100.0 * share;
-            let _ = writeln!(
-                text,
-                "            {share:.1} % of all positions are near a kink or jump and left out"
-            );
+            text +=
+                &format!("            {share:.1} % of all positions are near a kink or jump and left out\n");
         }
     }
     text
@@ -158,22 +148,19 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
         return;
     };
     let verdict = if found.differing == 0 { "OK" } else { "DIFFERENT" };
-    let _ = writeln!(
-        text,
-        "evaluation  {} of {} differ by more than {} cp from the engine's own: {verdict}",
+    *text += &format!(
+        "evaluation  {} of {} differ by more than {} cp from the engine's own: {verdict}\n",
         grouped(found.differing),
         grouped(found.compared),
         found.tolerance_cp
     );
-    let _ = writeln!(
-        text,
-        "            mean absolute difference {:.3} cp, mean difference {:+.3} cp",
+    *text += &format!(
+        "            mean absolute difference {:.3} cp, mean difference {:+.3} cp\n",
         found.mean_size_cp, found.mean_difference_cp
     );
     if let (Some(count @ 1..), Some(largest)) = (found.near_kinks, found.largest_near_kink_cp) {
-        let _ = writeln!(
-            text,
-            "            {} more differ near a kink or jump, by up to {largest:.1} cp: rounding may be the cause",
+        *text += &format!(
+            "            {} more differ near a kink or jump, by up to {largest:.1} cp: rounding may be the cause\n",
             grouped(count)
         );
     }
@@ -185,7 +172,6 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
     *text += &outliers(&found.worst, ["printed", "computed"], &args.inputs, args.schema.is_some());
 }
 
-/// Formats what explains differences of evaluations, a line for each change.
 pub(super) fn explained(explanation: Option<&Explanation>) -> String {
     let Some(found) = explanation else { return String::new() };
     if let Some(cause) = found.cause() {
@@ -195,9 +181,8 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
         "cause       unknown: no change of those that were tried explains the differences\n".to_string();
     for Cause { text: change, reduction, agreeing } in &found.partial {
         let count = found.share(*agreeing);
-        let _ = writeln!(
-            text,
-            "            {change}\n              would explain {count} exactly, and make differences {:.0} % smaller on average",
+        text += &format!(
+            "            {change}\n              would explain {count} exactly, and make differences {:.0} % smaller on average\n",
             100.0 * reduction
         );
     }
@@ -208,13 +193,12 @@ pub(super) fn explained(explanation: Option<&Explanation>) -> String {
         ("never occur, though they have values", untraced),
     ] {
         if !names.is_empty() {
-            let _ = writeln!(text, "            {what}: {}", some_of(names, SOME));
+            text += &format!("            {what}: {}\n", some_of(names, SOME));
         }
     }
     text
 }
 
-/// Formats which parameters a comparison of evaluations cannot test.
 fn untested(untested: Option<&Untested>) -> String {
     let Some(Untested { zero, same_in_phases }) = untested else { return String::new() };
     let reason = |names: &[String], what: &str| {
@@ -302,7 +286,7 @@ fn describe_features(text: &mut String, findings: &Findings) {
         ),
         false => ("", &[][..]),
     };
-    let _ = writeln!(text, "\nfeatures that never occur, or occur in fewer than {RARE} positions{thirds}");
+    *text += &format!("\nfeatures that never occur, or occur in fewer than {RARE} positions{thirds}\n");
     let mut rows = vec![row(&[&["group", "features", "unseen", "rare"], titles, &["median"]].concat())];
     rows.extend(features.groups.iter().map(|group| {
         let counts = [group.features, group.unseen, group.rare].map(|count| count.to_string());
@@ -319,10 +303,10 @@ fn describe_features(text: &mut String, findings: &Findings) {
         features.unseen.iter().partition(|name| is_impossible(name));
     if !unseen.is_empty() {
         let names = unseen.iter().take(NAMES).map(|name| (*name).clone()).collect();
-        let _ = writeln!(text, "  unseen: {}", listed(names, unseen.len()));
+        *text += &format!("  unseen: {}\n", listed(names, unseen.len()));
     }
     if !impossible.is_empty() {
-        let _ = writeln!(text, "  cannot occur: {} {IMPOSSIBLE}", impossible.len());
+        *text += &format!("  cannot occur: {} {IMPOSSIBLE}\n", impossible.len());
     }
     if !features.rare.is_empty() {
         let names = features.rare.iter().take(NAMES).map(|one| {
@@ -330,6 +314,6 @@ fn describe_features(text: &mut String, findings: &Findings) {
             format!("{} {}{}", one.name, one.positions, if has_phases { &thirds } else { "" })
         });
         let what = if has_phases { "rare (early/midway/late)" } else { "rare" };
-        let _ = writeln!(text, "  {what}: {}", listed(names.collect(), features.rare.len()));
+        *text += &format!("  {what}: {}\n", listed(names.collect(), features.rare.len()));
     }
 }

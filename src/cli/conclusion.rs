@@ -31,12 +31,10 @@ pub fn next(conclusion: &Conclusion) -> String {
     }
 }
 
-/// Verdict and next command.
 pub fn ending(conclusion: &Conclusion) -> String {
     verdict(&conclusion.verdict) + &next(conclusion)
 }
 
-/// Adds the three parts to what `--json` prints.
 pub fn add(object: &mut Value, conclusion: &Conclusion) {
     if let (Some(object), Value::Object(parts)) = (object.as_object_mut(), json!(conclusion)) {
         object.extend(parts);

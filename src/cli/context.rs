@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::sync::atomic::AtomicBool;
 
-/// Settings that all subcommands share.
+use indicatif::{ProgressBar, ProgressStyle};
+
 #[derive(Debug)]
 pub struct Context {
     /// Print one JSON object on standard output instead of text.
@@ -33,8 +34,13 @@ impl Context {
         !self.quiet && !self.json && !std::io::stderr().is_terminal()
     }
 
-    /// True if progress bars make sense.
     pub fn shows_progress(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+
+    /// Starts a progress bar in a style of `indicatif`; it is hidden where bars make no sense.
+    pub fn bar(&self, length: u64, template: &str) -> ProgressBar {
+        let bar = if self.shows_progress() { ProgressBar::new(length) } else { ProgressBar::hidden() };
+        bar.with_style(ProgressStyle::with_template(template).expect("the template is well-formed"))
     }
 }

@@ -1,6 +1,5 @@
 //! `gputexel convert`: converts positions from one format to another.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::conversion::{ConversionReport, ConversionSettings, convert};
@@ -51,7 +50,6 @@ pub struct ConversionArgs {
     reading: ReadingArgs,
 }
 
-/// Returns the usual endings of outputs.
 fn endings() -> Vec<String> {
     Format::outputs().map(|format| format!(".{}", format.extension())).collect()
 }
@@ -62,20 +60,18 @@ fn output_help() -> String {
 }
 
 impl ConversionArgs {
-    /// Converts the flags to settings of the library.
     pub fn settings(&self) -> gputexel::Result<ConversionSettings> {
-        let format = match &self.to {
-            Some(name) => Format::output(name)?,
-            None => {
-                let extension = self.output.extension().and_then(|extension| extension.to_str());
-                extension.and_then(Format::of_extension).ok_or_else(|| {
-                    gputexel::Error::Usage(format!(
-                        "{}: the ending is none of {}; --to names the format",
-                        self.output.display(),
-                        endings().join(", ")
-                    ))
-                })?
-            }
+        let format = if let Some(name) = &self.to {
+            Format::output(name)?
+        } else {
+            let extension = self.output.extension().and_then(|extension| extension.to_str());
+            extension.and_then(Format::of_extension).ok_or_else(|| {
+                gputexel::Error::Usage(format!(
+                    "{}: the ending is none of {}; --to names the format",
+                    self.output.display(),
+                    endings().join(", ")
+                ))
+            })?
         };
         let mut settings = ConversionSettings::everything(format);
         let rules = settings.reading.selection.clone();
@@ -95,16 +91,10 @@ impl Subcommand for ConvertArgs {
     }
 }
 
-/// Formats the report as text.
 pub fn describe(report: &ConversionReport) -> String {
-    let mut text = String::new();
-    for source in &report.sources {
-        describe_source(&mut text, source);
-    }
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{}: {} as {}, {}",
+    let mut text: String = report.sources.iter().map(describe_source).collect();
+    text += &format!(
+        "{}: {} as {}, {}\n",
         report.output,
         counted(report.positions, "position"),
         report.format,
@@ -124,7 +114,7 @@ pub fn describe(report: &ConversionReport) -> String {
         }
     }
     if lost.is_empty() {
-        let _ = writeln!(text, "  nothing was lost");
+        text += "  nothing was lost\n";
     } else {
         text.extend(lost);
     }

@@ -1,8 +1,6 @@
 //! `gputexel devices`: lists the adapters of this machine, their limits and which one each backend choice would use,
 //! and checks that they compute correctly.
 
-use std::fmt::Write as _;
-
 use gputexel::devices::{CheckReport, Checker, Depth, remember, verdict};
 use gputexel::evaluator::gpu::{AdapterSummary, BackendChoice, GpuContext, NO_ADAPTER, list_adapters};
 use gputexel::{Error, Result};
@@ -67,7 +65,7 @@ impl Subcommand for DevicesArgs {
                 None if choice == BackendChoice::Auto => "the CPU backend".into(),
                 None => "nothing: it fails".into(),
             };
-            let _ = writeln!(out, "--backend {choice} uses {taken}: {reason}");
+            out += &format!("--backend {choice} uses {taken}: {reason}\n");
         }
         Ok(print_text(&out)?)
     }
@@ -122,25 +120,25 @@ fn listing(adapter: &AdapterSummary) -> serde_json::Result<serde_json::Value> {
 
 fn describe(out: &mut String, index: usize, adapter: &AdapterSummary) {
     const MIB: u64 = 1 << 20;
-    let _ = writeln!(out, "{index}: {} ({}, {})", adapter.name, adapter.kind, adapter.backend);
+    *out += &format!("{index}: {} ({}, {})\n", adapter.name, adapter.kind, adapter.backend);
     if let Some(why) = &adapter.unusable {
-        let _ = writeln!(out, "   cannot be used    {why}");
+        *out += &format!("   cannot be used    {why}\n");
     }
-    let _ = writeln!(out, "   driver            {}", adapter.driver);
-    let _ = writeln!(out, "   largest buffer    {} MiB", adapter.max_buffer_bytes / MIB);
-    let _ = writeln!(out, "   largest binding   {} MiB", adapter.max_binding_bytes / MIB);
-    let _ = writeln!(out, "   workgroup memory  {} KiB", adapter.workgroup_memory_bytes / 1024);
-    let _ = writeln!(out, "   workgroup threads {}", adapter.workgroup_threads);
+    *out += &format!("   driver            {}\n", adapter.driver);
+    *out += &format!("   largest buffer    {} MiB\n", adapter.max_buffer_bytes / MIB);
+    *out += &format!("   largest binding   {} MiB\n", adapter.max_binding_bytes / MIB);
+    *out += &format!("   workgroup memory  {} KiB\n", adapter.workgroup_memory_bytes / 1024);
+    *out += &format!("   workgroup threads {}\n", adapter.workgroup_threads);
     let (least, most) = adapter.subgroup_sizes;
-    let _ = writeln!(out, "   subgroup size     {least} to {most}");
+    *out += &format!("   subgroup size     {least} to {most}\n");
     match verdict(adapter) {
         None => out.push_str("   checked           no: see --check\n"),
         Some((depth, None)) => {
             let depth = if depth == Depth::Thorough { "thoroughly" } else { "briefly" };
-            let _ = writeln!(out, "   checked           {depth}: it computes what it should");
+            *out += &format!("   checked           {depth}: it computes what it should\n");
         }
         Some((_, Some(fault))) => {
-            let _ = writeln!(out, "   checked           computes wrongly, and is not used: {fault}");
+            *out += &format!("   checked           computes wrongly, and is not used: {fault}\n");
         }
     }
 }
@@ -189,7 +187,6 @@ fn check(adapters: &[AdapterSummary], chosen: &[usize], ctx: &Context) -> anyhow
     }
 }
 
-/// Formats the findings for a device, one line per group.
 fn table(report: &CheckReport) -> String {
     let mut rows = vec![["variants", "cases", "worst error", "bound", ""].map(String::from).to_vec()];
     for finding in &report.findings {
@@ -206,7 +203,7 @@ fn table(report: &CheckReport) -> String {
         Some(fault) => format!("this device computes wrongly and will not be used ({fault})"),
         None => "everything agrees with 64-bit arithmetic, and repeats bit for bit".to_string(),
     };
-    let _ = writeln!(text, "   {end}; it took {:.0} s", report.seconds);
+    text += &format!("   {end}; it took {:.0} s\n", report.seconds);
     text
 }
 

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use gputexel::dataset;
 use gputexel::io::{check_outputs, check_present, write_atomically};
 use gputexel::model::SquareOrder;
 use gputexel::run::are_datasets;
 use gputexel::tables::{self, CodeOptions, Format, Like, NameStyle, Rounding, Target};
-use gputexel::{Error, Result};
+use gputexel::{Error, Result, dataset};
 use serde_json::json;
 
 use super::context::Context;

@@ -1,6 +1,5 @@
 //! `gputexel extract`: converts games or labeled positions to a dataset, or writes the positions themselves.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::chess::PhaseSettings;
@@ -59,7 +58,6 @@ pub struct ExtractArgs {
     reading: ReadingArgs,
 }
 
-/// Formats, syntaxes of results, and examples.
 fn after_help() -> String {
     let training: Vec<_> = Format::training_data().map(Format::name).collect();
     format!(
@@ -129,20 +127,15 @@ impl Subcommand for ExtractArgs {
     }
 }
 
-/// Formats the report as text.
 fn describe(report: &Report) -> String {
-    let mut text = String::new();
-    for source in &report.sources {
-        describe_source(&mut text, source);
-    }
+    let mut text: String = report.sources.iter().map(describe_source).collect();
     let total = report.positions;
     let games = match report.games {
         0 => String::new(),
         games => format!(" of {}", counted(games, "game")),
     };
-    let _ = writeln!(
-        text,
-        "{}: {}{games}, {}",
+    text += &format!(
+        "{}: {}{games}, {}\n",
         report.output,
         counted(total, "position"),
         bytes(report.output_bytes)

@@ -1,7 +1,5 @@
 //! `gputexel features`: lists the features of a model and the names of its parameters.
 
-use std::fmt::Write as _;
-
 use gputexel::chess::PhaseSettings;
 use gputexel::model::{FeatureGroup, FeatureKind, FeatureSet};
 use serde_json::json;
@@ -61,11 +59,10 @@ impl Subcommand for FeaturesArgs {
                 "" => features.len().to_string(),
                 arrangement => format!("{}, {arrangement}", features.len()),
             };
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "\n{name} ({count})\n  {definition}");
+            text += &format!("\n{name} ({count})\n  {definition}\n");
             if self.names || chosen.is_some() {
                 for row in features.chunks(8) {
-                    let _ = writeln!(text, "    {}", row.join(" "));
+                    text += &format!("    {}\n", row.join(" "));
                 }
             }
         }

@@ -8,7 +8,7 @@ use gputexel::io::run_folder::RunFolder;
 use gputexel::matches::client::Setting;
 use gputexel::matches::{Adjudication, Changes, End, GameSettings, TimeControl, deadline_from_seconds};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::context::Context;
 use super::settings::parsed;
@@ -137,13 +137,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(context: &Context, games: u64, known: u64) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(games),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(games, "{bar:16} {pos}/{len} {wide_msg}");
         let now = Instant::now();
         Self { games, bar, lines: context.prints_lines(), last_line: now, begin: now, known }
     }

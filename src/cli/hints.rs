@@ -78,7 +78,6 @@ pub fn of_words(words: &[String]) -> Option<String> {
     words.iter().find_map(known).map(|(_, own)| (*own).to_string())
 }
 
-/// Returns true for `-j8`.
 fn is_jobs(word: &str) -> bool {
     word.strip_prefix("-j").is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }

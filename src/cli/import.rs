@@ -1,6 +1,5 @@
 //! `gputexel import`: converts traces of an engine's own features to a dataset.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::conversion::ConversionSettings;
@@ -111,15 +110,12 @@ impl Subcommand for ImportArgs {
     }
 }
 
-/// Formats the report as text.
 fn describe(report: &ImportReport) -> String {
     let mut text = String::new();
     for source in &report.sources {
         let record = &source.record;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{}: {} of {}",
+        text += &format!(
+            "{}: {} of {}\n",
             record.path,
             grouped(record.positions),
             counted(record.records, "line")
@@ -131,18 +127,16 @@ fn describe(report: &ImportReport) -> String {
             .collect();
         text += &aligned(&rows, 2);
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-        source
-            .warnings
-            .iter()
-            .for_each(|line| text += &format!("  warning: {}\n", gputexel::io::printable(line)));
+        for line in &source.warnings {
+            text += &format!("  warning: {}\n", gputexel::io::printable(line));
+        }
     }
     let games = match report.games {
         0 => String::new(),
         games => format!(" of {}", counted(games, "game")),
     };
-    let _ = writeln!(
-        text,
-        "{}: {}{games}, {}, {:.1} coefficients per position, {}",
+    text += &format!(
+        "{}: {}{games}, {}, {:.1} coefficients per position, {}\n",
         report.output,
         counted(report.positions, "position"),
         counted(report.features as u64, "feature"),
@@ -156,14 +150,13 @@ fn describe(report: &ImportReport) -> String {
     };
     text += &result_table(&report.results, sides, report.positions);
     if report.scales > 1 {
-        let _ = writeln!(text, "  {} endgame scale factors", report.scales);
+        text += &format!("  {} endgame scale factors\n", report.scales);
     }
     if let Some(first) = &report.first_inexact {
-        let _ = writeln!(text, "  coefficients stored in f32: some are not exact in f16, the first {first}");
+        text += &format!("  coefficients stored in f32: some are not exact in f16, the first {first}\n");
     }
-    let _ = writeln!(
-        text,
-        "{:.2} s, {}/s of text",
+    text += &format!(
+        "{:.2} s, {}/s of text\n",
         report.seconds,
         bytes((report.bytes_of_text as f64 / report.seconds.max(1e-9)) as u64)
     );

@@ -32,24 +32,17 @@ use super::table::{aligned, grouped};
 const DIRECTIONS: usize = 12;
 const PAIRS: u64 = 5000;
 const TEST_GAMES: u64 = 40_000;
-
-/// Least and greatest factor.
 const FACTORS: [f64; 2] = [-0.5, 1.5];
-
 /// The factor with which each direction begins: a run goes too far more often than not far enough, and half of the way
 /// is better than all of it in most of docs/strength.md.
 const START: f64 = 0.5;
-
 /// Expected distance of the best factor from that. Of directions that games cannot tell from noise, little changes.
 const DISTANCE: f64 = 0.35;
-
 /// Elo that is expected to be lost at that distance in all directions: if half of the way gains 25, 25 (0.35 / 0.5)².
 const ELO: f64 = 12.0;
 const FILES: [&str; 3] = ["improve.json", "start.json", "directions.json"];
-
 /// File of the values that the search proposes, whether or not they pass the test.
 const PROPOSAL: &str = "result.json";
-
 /// Has the folder of the test in it.
 const SEARCH: &str = "search";
 
@@ -116,7 +109,6 @@ struct Plan {
     #[serde(default)]
     test_only: bool,
     sprt: String,
-    /// Largest number of games of the test.
     test_games: u64,
 }
 

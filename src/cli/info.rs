@@ -1,6 +1,5 @@
 //! `gputexel info`: shows the contents of datasets and whether they are intact.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use gputexel::checking::info::{Contents, Info, Summary, left_out};
@@ -66,12 +65,10 @@ fn describe(info: &Info) -> String {
         0 => "no games: splits go by position".to_string(),
         games => counted(games, "game"),
     };
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}: {}, {games}", info.path, counted(meta.positions, "position"));
+    text += &format!("{}: {}, {games}\n", info.path, counted(meta.positions, "position"));
     let per_position = info.bytes as f64 / meta.positions.max(1) as f64;
-    let _ = writeln!(
-        text,
-        "  {}, {per_position:.1} bytes per position, written by {}",
+    text += &format!(
+        "  {}, {per_position:.1} bytes per position, written by {}\n",
         bytes(info.bytes),
         meta.program
     );
@@ -81,7 +78,7 @@ fn describe(info: &Info) -> String {
         PhaseSettings { knight: 0, bishop: 0, rook: 0, queen: 0, max, .. } => format!("phase 0 to {max}"),
         counted => format!("phase {counted}"),
     };
-    let _ = writeln!(text, "  features {} ({}), {units}", meta.feature_set, meta.features);
+    text += &format!("  features {} ({}), {units}\n", meta.feature_set, meta.features);
     if let Some(contents) = &info.contents {
         describe_contents(&mut text, contents, meta);
     }
@@ -90,12 +87,12 @@ fn describe(info: &Info) -> String {
         describe_source(&mut text, source, kept);
     }
     if let Some(command) = &meta.trace_command {
-        let _ = writeln!(text, "  traced by {}", gputexel::io::printable(command));
+        text += &format!("  traced by {}\n", gputexel::io::printable(command));
     }
     if !meta.selection.is_empty() {
         let settings: Vec<String> =
             meta.selection.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        let _ = writeln!(text, "  selection: {}", settings.join(", "));
+        text += &format!("  selection: {}\n", settings.join(", "));
     }
     let rows: Vec<Vec<String>> = info
         .tensors
@@ -122,24 +119,23 @@ fn describe(info: &Info) -> String {
 
 fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     let unit = if meta.feature_set == "pst" { "pieces" } else { "entries" };
-    let _ = writeln!(
-        text,
-        "  {:.2} {unit} per position, checksum {}",
+    *text += &format!(
+        "  {:.2} {unit} per position, checksum {}\n",
         contents.entries_a_position, contents.checksum
     );
     if contents.scored_positions > 0 {
         let share = percent(contents.scored_positions, meta.positions);
-        let _ = writeln!(text, "  search scores: {} ({share})", grouped(contents.scored_positions));
+        *text += &format!("  search scores: {} ({share})\n", grouped(contents.scored_positions));
         if let Some(scores) = &contents.scores {
             *text += &score_table(scores);
         }
     }
     if contents.evaluated_positions > 0 {
         let share = percent(contents.evaluated_positions, meta.positions);
-        let _ = writeln!(text, "  static evaluations: {} ({share})", grouped(contents.evaluated_positions));
+        *text += &format!("  static evaluations: {} ({share})\n", grouped(contents.evaluated_positions));
     }
     if contents.scale_factors > 0 {
-        let _ = writeln!(text, "  endgame scale factors: {}", contents.scale_factors);
+        *text += &format!("  endgame scale factors: {}\n", contents.scale_factors);
     }
     *text += &phase_table(&contents.results_by_phase, 4);
     *text += &ahead_lines(contents.ahead.as_ref(), 4);
@@ -162,11 +158,11 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     *text += &aligned(&rows, 4);
     let impossible = contents.unseen.iter().filter(|name| is_impossible(name)).count();
     if impossible > 0 {
-        let _ = writeln!(text, "  {impossible} of the unseen are {IMPOSSIBLE}");
+        *text += &format!("  {impossible} of the unseen are {IMPOSSIBLE}\n");
     }
     let rare: Vec<String> =
         contents.rarest.iter().map(|one| format!("{} {}", one.name, grouped(one.positions))).collect();
-    let _ = writeln!(text, "  rarest: {}", rare.join(", "));
+    *text += &format!("  rarest: {}\n", rare.join(", "));
     if !contents.features.is_empty() {
         let rows: Vec<Vec<String>> =
             contents.features.iter().map(|one| vec![one.name.clone(), grouped(one.positions)]).collect();
@@ -174,7 +170,6 @@ fn describe_contents(text: &mut String, contents: &Contents, meta: &Summary) {
     }
 }
 
-/// Formats a comparison of search scores and results.
 fn score_table(scores: &ScoresAgainstResults) -> String {
     let mut out = match scores.k {
         Some(k) => format!("    K of the search scores: {}\n", scale_forms(k)),
@@ -228,15 +223,14 @@ fn describe_source(text: &mut String, source: &SourceRecord, kept: Option<u64>) 
             scores.map_or(String::new(), |view| format!(", point of view of scores {view}"))
         }
     };
-    let _ = writeln!(
-        text,
-        "  from {}: {} of {}{labels}",
+    *text += &format!(
+        "  from {}: {} of {}{labels}\n",
         source.path,
         counted(source.positions, "position"),
         counted_records(source.records, format)
     );
     if let Some(earlier) = &source.same_as {
-        let _ = writeln!(text, "    has the same content as {earlier}: all of it was read twice");
+        *text += &format!("    has the same content as {earlier}: all of it was read twice\n");
     }
     let rows: Vec<Vec<String>> = left_out(source, kept)
         .into_iter()

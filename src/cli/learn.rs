@@ -23,22 +23,17 @@ use super::table::{aligned, duration, grouped};
 /// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
 /// something.
 const TEACHER: &str = "full";
-
 /// Nodes per move of the games that leaves are drawn from: many games matter more than good ones.
 const GAME_NODES: u64 = 300;
 const MATCH_NODES: u64 = 1000;
-
 /// One in this many evaluated positions is drawn: about thirty from a game.
 const ONE_IN: u64 = 512;
-
 /// Rounds that make do with fewer games and shorter searches for labels.
 const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
-
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
-
 /// In the folder of a round that is not finished.
 const CLOCK: &str = "clock.json";
 
@@ -232,7 +227,6 @@ impl Start {
         Self { params, labels, openings: self.openings.as_ref().map(absolute), ..self.clone() }
     }
 
-    /// Returns the engine of `--labels`.
     fn check(&self, context: &Context) -> Result<Option<EngineConfig>> {
         if !["pst", "classical", TEACHER].contains(&self.model()) {
             return Err(Error::setting("model", self.model(), "expected pst, classical or full"));
@@ -284,21 +278,19 @@ impl Learning<'_> {
             let round = rounds.len() as u32 + 1;
             let path = self.folder.file(&format!("round-{round:02}"));
             let failed = rounds.iter().rev().take_while(|round| !round.kept).count();
-            let done = match existing(&path, ROUND) {
-                Some(file) => self.read_round(&file)?,
-                None => {
-                    let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
-                    // A round after one without a gain takes twice as long.
-                    let next =
-                        rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
-                    // The model that is wanted takes about as long, in the end.
-                    let own = if self.start.model() == TEACHER { 0.0 } else { next };
-                    let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
-                    if is_over || failed >= PATIENCE {
-                        break;
-                    }
-                    self.play_round(round, &path, &best, failed)?
+            let done = if let Some(file) = existing(&path, ROUND) {
+                self.read_round(&file)?
+            } else {
+                let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
+                // A round after one without a gain takes twice as long.
+                let next = rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
+                // The model that is wanted takes about as long, in the end.
+                let own = if self.start.model() == TEACHER { 0.0 } else { next };
+                let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
+                if is_over || failed >= PATIENCE {
+                    break;
                 }
+                self.play_round(round, &path, &best, failed)?
             };
             self.show(&done)?;
             if done.kept {
@@ -324,7 +316,7 @@ impl Learning<'_> {
             let now = duration(self.begin.elapsed().as_secs_f64());
             note!("{now:>12}  {what}");
         }
-        steps::run(words.as_slice(), true, self.context)
+        steps::run(words, true, self.context)
     }
 
     fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
@@ -413,7 +405,7 @@ impl Learning<'_> {
             .path(Some("--output"), &data);
         self.step(&format!("tune {model}"), &words)?;
         let words = Words::new("tune --force").path(None, &data).path(Some("--out"), values);
-        steps::run(words.as_slice(), true, self.context)?;
+        steps::run(&words, true, self.context)?;
         let _ = std::fs::remove_file(data);
         Ok(())
     }
@@ -441,24 +433,23 @@ impl Learning<'_> {
         // What comes after so many rounds; more of them will have another end.
         let end = self.folder.file(&format!("after-{:02}", rounds.len()));
         std::fs::create_dir_all(&end).map_err(|e| Error::io(&end, e))?;
-        let values = match model == TEACHER && rounds.iter().any(|round| round.kept) {
-            true => PathBuf::from(best),
-            false => {
-                // What a search evaluates depends on the values that it searches with, so the model that is wanted
-                // draws its own positions; the teacher labels them.
-                let labeled = end.join("labeled.fens");
-                if !labeled.exists() {
-                    let first = end.join("first-values");
-                    self.tune(labels, model, &first)?;
-                    let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
-                    let engine = self.start.labels.as_deref().unwrap_or(best);
-                    let params = first.display().to_string();
-                    self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
-                }
-                let values = self.folder.file("values");
-                self.tune(&labeled, model, &values)?;
-                values
+        let values = if model == TEACHER && rounds.iter().any(|round| round.kept) {
+            PathBuf::from(best)
+        } else {
+            // What a search evaluates depends on the values that it searches with, so the model that is wanted
+            // draws its own positions; the teacher labels them.
+            let labeled = end.join("labeled.fens");
+            if !labeled.exists() {
+                let first = end.join("first-values");
+                self.tune(labels, model, &first)?;
+                let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
+                let engine = self.start.labels.as_deref().unwrap_or(best);
+                let params = first.display().to_string();
+                self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
             }
+            let values = self.folder.file("values");
+            self.tune(&labeled, model, &values)?;
+            values
         };
         let start = self.start.params();
         let mut played = Vec::new();
@@ -507,12 +498,11 @@ impl Learning<'_> {
             verdict.words = format!("{model} scores more than {start}, within the error");
         }
         let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
-        let next = match played.wins() || is_over {
-            true => String::new(),
-            false => {
-                let folder = quoted(self.folder.path());
-                format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
-            }
+        let next = if played.wins() || is_over {
+            String::new()
+        } else {
+            let folder = quoted(self.folder.path());
+            format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
         };
         Conclusion { verdict, findings: Vec::new(), next }
     }

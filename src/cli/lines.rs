@@ -15,7 +15,6 @@ pub struct LineTimer {
 }
 
 impl LineTimer {
-    /// Starts the timer.
     pub fn start() -> Self {
         Self { begun: Instant::now(), printed: 0 }
     }
@@ -30,7 +29,6 @@ impl LineTimer {
         before < self.printed
     }
 
-    /// Returns the seconds since the start.
     pub fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }

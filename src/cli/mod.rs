@@ -191,10 +191,8 @@ fn run_line(words: &[String], context: &Context) -> anyhow::Result<()> {
 }
 
 static CANCEL: AtomicBool = AtomicBool::new(false);
-
 /// Time after Ctrl-C before a message names what is still running.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
-
 /// Set by a second Ctrl-C.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 

@@ -47,7 +47,6 @@ pub fn print_note(line: &str) {
     }
 }
 
-/// Prints a line to standard error; see `alert!`.
 pub fn print_alert(line: &str) {
     let _ = std::io::stderr().write_all(format!("{}\n", style::note(line)).as_bytes());
 }

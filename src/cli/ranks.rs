@@ -32,7 +32,6 @@ pub fn serve_root(link: &mut dyn Link, local_rank: usize) -> Result<()> {
     serve(link, open())
 }
 
-/// Opens the backend that the command line selects for this rank.
 fn open() -> Result<Backend> {
     // Rank 0 reports errors in the command line; it then sends no requests.
     let wrong = || Error::Usage("the command line is wrong".to_string());

@@ -1,7 +1,5 @@
 //! Flags of commands that read games, labeled positions or training data, and their reports on each input.
 
-use std::fmt::Write as _;
-
 use gputexel::chess::labels::LabelSyntax;
 use gputexel::chess::sample::Verdict;
 use gputexel::chess::scale::ResultScale;
@@ -52,7 +50,6 @@ pub struct ReadingArgs {
     threads: Option<usize>,
 }
 
-/// Help for formats of inputs.
 pub fn format_help() -> String {
     format!("Input format: {} [default: detected]", any_of(Format::inputs().map(Format::name)))
 }
@@ -88,13 +85,10 @@ pub fn parse_view(name: &str) -> gputexel::Result<Option<PointOfView>> {
     }
 }
 
-/// Describes what was read from an input.
-pub fn describe_source(text: &mut String, source: &SourceReport) {
+pub fn describe_source(source: &SourceReport) -> String {
     let record = &source.record;
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{}: {}",
+    let mut text = format!(
+        "{}: {}\n",
         record.path,
         match source.format {
             Format::Pgn => "games",
@@ -129,7 +123,7 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
         let share = percent(source.resolved, record.positions);
         row(&["  resolved to another position", &grouped(source.resolved), &share]);
     }
-    *text += &aligned(&rows, 2);
+    text += &aligned(&rows, 2);
     let in_words = |view: &str| if view == "stm" { "side to move" } else { "white" }.to_string();
     if let Some(labels) = &record.labels {
         let example = labels.parse::<LabelSyntax>().map_or("", LabelSyntax::example);
@@ -138,18 +132,18 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             format!(", {} {scale}", if words { "words" } else { "numbers from" })
         });
         let what = if record.point_of_view.is_some() { "results" } else { "scores" };
-        let _ = writeln!(text, "  {what} as {labels} (such as {example}){scale}");
+        text += &format!("  {what} as {labels} (such as {example}){scale}\n");
         if let Some(layout) = &source.layout {
-            let _ = writeln!(text, "  {layout}");
+            text += &format!("  {layout}\n");
         }
         let evidence = source.evidence.as_deref().unwrap_or_default();
         if let Some(view) = &record.point_of_view {
-            let _ = writeln!(text, "  point of view {}: {evidence}", in_words(view));
+            text += &format!("  point of view {}: {evidence}\n", in_words(view));
         }
     }
     let score_view = record.score_point_of_view.as_ref().or(record.point_of_view.as_ref());
     if let (Some(evidence), Some(view)) = (&source.score_evidence, score_view) {
-        let _ = writeln!(text, "  point of view of scores {}: {evidence}", in_words(view));
+        text += &format!("  point of view of scores {}: {evidence}\n", in_words(view));
     }
     if let Some(rate) = source.agreement.rate() {
         let verdict = match source.verdict {
@@ -157,27 +151,26 @@ pub fn describe_source(text: &mut String, source: &SourceReport) {
             Verdict::CannotTell => "too few to judge, or inconclusive",
             _ => "see the warning",
         };
-        let _ = writeln!(
-            text,
-            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}",
+        text += &format!(
+            "  results against material: {:.1} % of {} decisive, imbalanced positions won by the side with more material: {verdict}\n",
             100.0 * rate,
             grouped(source.agreement.positions())
         );
     }
     let pgn = source.format == Format::Pgn;
     for line in if pgn { &source.skipped_games } else { &source.complaints } {
-        let _ = writeln!(text, "  {line}");
+        text += &format!("  {line}\n");
     }
     if source.skipped_games_unnamed > 0 {
         let what = if pgn { "games left out or truncated" } else { "cut short" };
-        let _ = writeln!(text, "  and {} more {what}", grouped(source.skipped_games_unnamed));
+        text += &format!("  and {} more {what}\n", grouped(source.skipped_games_unnamed));
     }
     for warning in &source.warnings {
-        let _ = writeln!(text, "  warning: {}", gputexel::io::printable(warning));
+        text += &format!("  warning: {}\n", gputexel::io::printable(warning));
     }
+    text
 }
 
-/// Formats the speed at which inputs were read.
 pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String {
     let per_second = |count: u64| (count as f64 / seconds.max(1e-9)) as u64;
     let positions = per_second(sources.iter().map(|source| source.positions_read).sum());

@@ -2,7 +2,7 @@
 
 use gputexel::Result;
 use gputexel::extraction::{Hooks, Progress};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 
 use super::context::Context;
 use super::lines::LineTimer;
@@ -15,19 +15,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Starts the display.
     pub fn begin(context: &Context) -> Self {
-        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template(
-            "{bar:16} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {wide_msg}",
-        ) {
-            bar.set_style(style);
-        }
+        let bar = context.bar(0, "{bar:16} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left, {wide_msg}");
         let bar = bar.with_finish(ProgressFinish::AndClear);
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
-    /// Shows the current progress.
     pub fn show(&mut self, at: Progress) {
         if self.lines.as_mut().is_some_and(LineTimer::is_due) {
             let of = at.bytes_total.map_or(String::new(), |total| format!(" of {}", bytes(total)));

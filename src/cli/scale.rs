@@ -33,7 +33,7 @@ enum Scale {
 impl std::str::FromStr for Scale {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match (text.parse::<f64>(), text.parse::<ScaleMode>()) {
             (Ok(k), _) => Ok(Self::Given(k)),
             (_, Ok(mode)) => Ok(Self::Fitted(mode)),

@@ -1,6 +1,5 @@
 //! Conversion of flag values to settings of the library.
 
-/// Parses a value, if there is one.
 pub fn parsed<T: std::str::FromStr<Err = gputexel::Error>>(
     text: &Option<String>,
 ) -> gputexel::Result<Option<T>> {

@@ -7,14 +7,13 @@ use gputexel::Error;
 
 use super::context::Context;
 
-/// Formats a command line as it would be typed.
 fn typed(words: &[String]) -> String {
     let words = words.iter().map(|word| shlex::try_quote(word).unwrap_or_else(|_| word.into()));
     format!("gputexel {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// Runs a command of the program; if it is to be `quiet`, it prints errors only.
-pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<()> {
+pub fn run(Words(words): &Words, quiet: bool, context: &Context) -> anyhow::Result<()> {
     let inner = Context { json: false, quiet, command_line: typed(words), ..*context };
     (context.program.run)(words, &inner)?;
     if context.cancel.load(Ordering::Relaxed) {
@@ -23,17 +22,14 @@ pub fn run(words: &[String], quiet: bool, context: &Context) -> anyhow::Result<(
     Ok(())
 }
 
-/// A command line that is put together.
 #[derive(Clone, Debug)]
 pub struct Words(Vec<String>);
 
 impl Words {
-    /// Begins a command line.
     pub fn new(command: &str) -> Self {
         Self(command.split(' ').map(str::to_string).collect())
     }
 
-    /// Adds words.
     #[must_use]
     pub fn and<T: ToString>(mut self, words: impl IntoIterator<Item = T>) -> Self {
         self.0.extend(words.into_iter().map(|word| word.to_string()));
@@ -53,11 +49,6 @@ impl Words {
     #[must_use]
     pub fn path(self, flag: Option<&str>, path: &Path) -> Self {
         self.and(flag).and([path.display()])
-    }
-
-    /// Returns the words.
-    pub fn as_slice(&self) -> &[String] {
-        &self.0
     }
 }
 

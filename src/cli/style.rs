@@ -7,26 +7,21 @@ use console::{Style, Term, measure_text_width};
 
 /// Column at which text after labels begins.
 const INDENT: usize = 12;
-
 /// Share of the largest deviation from which a square is bold.
 const BOLD: f64 = 0.5;
 
-/// Green text, for improvements.
 fn positive(text: &str) -> String {
     painted(text, Style::new().green())
 }
 
-/// Red text, for changes for the worse.
 fn negative(text: &str) -> String {
     painted(text, Style::new().red())
 }
 
-/// Formats good news.
 pub fn good(text: &str) -> String {
     painted(text, Style::new().green().bold())
 }
 
-/// Formats bad news.
 pub fn bad(text: &str) -> String {
     painted(text, Style::new().red().bold())
 }
@@ -39,11 +34,6 @@ pub fn shade(share: f64, text: &str) -> String {
         _ => Style::new().red(),
     };
     painted(text, if share.abs() > BOLD { style.bold() } else { style })
-}
-
-/// Returns true if standard output has colors.
-pub fn has_colors() -> bool {
-    console::colors_enabled()
 }
 
 /// Formats a change: green if it is below 0, red if it is above.
@@ -74,7 +64,6 @@ pub fn diff(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Prefix of errors on standard error.
 pub fn error_prefix() -> String {
     Style::new().red().bold().for_stderr().apply_to("gputexel:").to_string()
 }
@@ -110,16 +99,13 @@ fn harmless(text: &str, colored: bool) -> Cow<'_, str> {
     while let Some(at) = rest.find(|c: char| c != '\n' && c != '\t' && gputexel::io::is_active(c)) {
         let (before, behind) = rest.split_at(at);
         out.push_str(before);
-        let length = match color(behind).filter(|_| colored) {
-            Some(color) => {
-                out.push_str(color);
-                color.len()
-            }
-            None => {
-                let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
-                out.push_str(&gputexel::io::escaped(&behind[..length]));
-                length
-            }
+        let length = if let Some(color) = color(behind).filter(|_| colored) {
+            out.push_str(color);
+            color.len()
+        } else {
+            let length = behind.chars().next().map_or(behind.len(), char::len_utf8);
+            out.push_str(&gputexel::io::escaped(&behind[..length]));
+            length
         };
         rest = &behind[length..];
     }
@@ -135,7 +121,7 @@ fn color(text: &str) -> Option<&str> {
 
 /// Formats results for standard output: safe for a terminal, with highlighted labels.
 pub fn render(text: &str) -> String {
-    let colored = has_colors();
+    let colored = console::colors_enabled();
     let text = harmless(text, colored);
     let text = wrapped(&text, columns());
     if colored { labeled(&text) } else { text }

@@ -55,7 +55,6 @@ pub fn some_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
     some.join(", ") + &more
 }
 
-/// Returns true if a cell is right-aligned.
 fn is_number(cell: &str) -> bool {
     let digits = cell.strip_prefix(['+', '-']).filter(|digits| !digits.contains(' ')).unwrap_or(cell);
     digits.starts_with(|c: char| c.is_ascii_digit())

@@ -24,7 +24,6 @@ pub fn check_file_flags(output: &Option<PathBuf>, flags: &[(&str, bool)]) -> Res
     }
 }
 
-/// Returns true if `-` was given.
 pub fn is_stdout(output: &Path) -> bool {
     output == Path::new(STDOUT)
 }

@@ -32,7 +32,6 @@ pub struct Agreement {
 }
 
 const MIN_CLEAR: u64 = 100;
-
 /// Share of results that go with material below which they clearly run against it.
 const AGAINST: f64 = 1.0 / 3.0;
 

@@ -193,7 +193,7 @@ fn layout(format: &TextFormat, any_score: bool, blocks: Option<usize>) -> Option
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
+fn vote(label: Result<Label, LabelError>) -> u32 {
     match label {
         Ok(_) => 1000,
         Err(LabelError::Unknown | LabelError::OutOfRange(_) | LabelError::Word(_) | LabelError::Weight) => 1,
@@ -201,7 +201,6 @@ fn vote(label: std::result::Result<Label, LabelError>) -> u32 {
     }
 }
 
-/// Returns the advice for positions that only have scores.
 fn scores_instead() -> Advice {
     Advice::default().setting("target", "score").text(" takes the scores instead")
 }
@@ -284,11 +283,10 @@ fn detect_syntax(name: &str, head: &[u8], asked: TextOptions) -> Result<(LabelSy
         (_, None, Some(score)) if !asked.wants_scores => {
             let reason = "positions are followed by a number that is a score rather than a result";
             let advice = scores_instead();
-            let advice = match survey.is_signed(score) || asked.scale.is_some() {
-                true => advice,
-                false => {
-                    advice.text(", ").setting("results", "LOSS..WIN").text(" reads other scales of results")
-                }
+            let advice = if survey.is_signed(score) || asked.scale.is_some() {
+                advice
+            } else {
+                advice.text(", ").setting("results", "LOSS..WIN").text(" reads other scales of results")
             };
             return Err(Error::line(name, line, reason).advise(advice));
         }

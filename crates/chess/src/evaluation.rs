@@ -4,7 +4,6 @@ use shakmaty::{Chess, Color, Move};
 
 /// Negated score of being mated at the root, centipawns; being mated in `n` plies is `n` less.
 pub const MATE_CP: i32 = 32_000;
-
 /// Bound of all static evaluations, so that mates stay distinct.
 pub const MAX_EVALUATION_CP: i32 = 30_000;
 

@@ -49,15 +49,12 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
     let header_line = format.columns.as_ref().map(|columns| columns.header_line);
     let lines = significant_lines(head, 1).take(DETECTION_LINES);
     lines.filter(move |(number, _)| header_line != Some(*number)).filter_map(|(_, line)| {
-        match &format.columns {
-            Some(columns) => {
-                let (fen, label) = read_columns(line, columns, format).ok()?;
-                Some((parse_epd(&fen).ok()?.0, label))
-            }
-            None => {
-                let (setup, label) = parse_labeled(format, line).ok()?;
-                Some((setup, label.ok()?))
-            }
+        if let Some(columns) = &format.columns {
+            let (fen, label) = read_columns(line, columns, format).ok()?;
+            Some((parse_epd(&fen).ok()?.0, label))
+        } else {
+            let (setup, label) = parse_labeled(format, line).ok()?;
+            Some((setup, label.ok()?))
         }
     })
 }
@@ -66,18 +63,16 @@ fn labeled<'a>(head: &'a [u8], format: &'a TextFormat) -> impl Iterator<Item = (
 const MIDDLE_SCORE: f32 = 20.0;
 
 const UNIT_LINES: usize = 1000;
-
 /// Median score per pawn of imbalance below which scores are pawns.
 const PER_PAWN: f32 = 10.0;
 
 /// Returns true if scores that may be centipawns or pawns are pawns: most have decimals, and they are small,
 /// if possible compared with material.
 pub(super) fn are_pawns(head: &[u8], format: &TextFormat) -> bool {
-    let open = match &format.columns {
-        Some(columns) => !columns.centipawns,
-        None => {
-            matches!(format.syntax, LabelSyntax::ScoreResult | LabelSyntax::Texelutil | LabelSyntax::Fields)
-        }
+    let open = if let Some(columns) = &format.columns {
+        !columns.centipawns
+    } else {
+        matches!(format.syntax, LabelSyntax::ScoreResult | LabelSyntax::Texelutil | LabelSyntax::Fields)
     };
     if !open {
         return false;

@@ -1,8 +1,7 @@
 //! Fields after a position, of which one is the result and perhaps another one the score.
 
 use super::labels::{Label, LabelError, Parsed, Remainder, parse_cp, parse_outcome};
-use super::scale::Outcome;
-use super::scale::ResultScale;
+use super::scale::{Outcome, ResultScale};
 
 /// Positions of result and score among the fields after a position, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

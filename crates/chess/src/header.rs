@@ -4,7 +4,6 @@ use super::labels::Remainder;
 use super::text::{Columns, DELIMITERS, Places, split_columns};
 
 const POSITIONS: &[&str] = &["fen", "epd", "position", "board"];
-
 const RESULTS: &[&str] = &["result", "wdl", "outcome", "label", "target", "game_result", "white_result"];
 
 const PERCENT: &[&str] = &[
@@ -24,7 +23,6 @@ const PERCENT: &[&str] = &[
 
 /// Titles of columns of scores; the first of them mean centipawns.
 const SCORES: &[&str] = &["cp", "score_cp", "centipawns", "score", "eval", "evaluation"];
-
 /// Number of titles that mean centipawns.
 const CENTIPAWNS: usize = 3;
 

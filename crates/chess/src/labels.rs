@@ -145,7 +145,7 @@ pub enum LabelError {
 /// Bound of scores: mates and anything beyond are clamped to it.
 pub const MAX_SCORE_CP: f32 = 30_000.0;
 
-pub(super) type Parsed<T> = std::result::Result<T, LabelError>;
+pub(super) type Parsed<T> = Result<T, LabelError>;
 
 /// Parses the text before a position, which only one syntax has, and the text after it.
 pub fn parse_label(syntax: LabelSyntax, before: &[u8], rest: &[u8], scale: ResultScale) -> Parsed<Label> {

@@ -1,7 +1,5 @@
 //! Reasons why something was left out, and counts of them.
 
-use std::collections::BTreeMap;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     Position,
@@ -184,10 +182,6 @@ impl LeftOut {
     /// Returns the reasons that applied at least once, in the order of reports.
     pub fn iter(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.iter().map(|&reason| (reason, self.count(reason))).filter(|(_, count)| *count > 0)
-    }
-
-    pub fn by_label(&self) -> BTreeMap<String, u64> {
-        self.iter().map(|(reason, count)| (reason.label().to_string(), count)).collect()
     }
 
     /// Returns the number of games with a fault. A null move alone is not one, since many games end with one;

@@ -30,10 +30,8 @@ impl Default for ResultScale {
 
 impl ResultScale {
     pub const PERCENT: Self = Self { loss: 0.0, win: 100.0, words: Words::None };
-
     /// `w`, `d` and `b`: the winner.
     pub const WINNER: Self = Self { loss: 0.0, win: 1.0, words: Words::Winner };
-
     /// `w`, `d` and `l`: the outcome for the point of view.
     pub const ENDING: Self = Self { loss: 0.0, win: 1.0, words: Words::Ending };
 
@@ -73,10 +71,6 @@ impl ResultScale {
     /// Returns true if a loss is the higher number, so that all results are the opponent's.
     pub fn is_reversed(self) -> bool {
         self.win < self.loss
-    }
-
-    fn bounds(self) -> (f32, f32) {
-        if self.is_reversed() { (self.win, self.loss) } else { (self.loss, self.win) }
     }
 }
 
@@ -131,7 +125,6 @@ enum Sign {
 const MIN_NEGATIVE: u64 = 10;
 
 const MIN_WITHOUT_DRAW: u64 = 1000;
-
 const MIN_CLASS: u64 = 100;
 
 /// Results of a text as they are written, counted over all of it.
@@ -402,7 +395,8 @@ impl ResultTally {
 
     pub fn warnings(&self, scale: ResultScale, asked: bool) -> Vec<String> {
         let mut warnings = Vec::new();
-        let (low, high) = scale.bounds();
+        let ResultScale { loss, win, .. } = scale;
+        let (low, high) = (loss.min(win), loss.max(win));
         if !asked && self.numbers() >= MIN_WITHOUT_DRAW && self.between + self.game_draws == 0 {
             warnings.push(
                 "no result is a draw: 0 was read as a loss and 1 as a win, unless the scale of results is another"

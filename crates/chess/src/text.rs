@@ -18,7 +18,6 @@ use super::scale::{ResultScale, ResultTally};
 use super::selection::{Criteria, Reason};
 
 pub(super) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-
 /// Longest line that is parsed, in bytes; labeled positions have about a hundred.
 pub const MAX_LINE_BYTES: usize = 1 << 16;
 

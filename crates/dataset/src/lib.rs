@@ -168,11 +168,10 @@ impl Dataset {
             })
             .take(self.len() + 1)
             .collect();
-        match of.len() == self.len() {
-            true => Ok(of),
-            false => {
-                Err(Error::Usage("the dataset does not know the sources of all its positions".to_string()))
-            }
+        if of.len() == self.len() {
+            Ok(of)
+        } else {
+            Err(Error::Usage("the dataset does not know the sources of all its positions".to_string()))
         }
     }
 

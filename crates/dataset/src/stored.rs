@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use bytemuck::Pod;
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata as Header, TensorInfo};
 use xxhash_rust::xxh3::Xxh3;
@@ -83,7 +84,6 @@ impl<'a> Stored<'a> {
         self.header.offset_keys()
     }
 
-    /// Returns the type, shape and offsets of an existing tensor.
     pub fn info(&self, name: &str) -> &TensorInfo {
         self.header.info(name).expect("a tensor of this file")
     }
@@ -106,12 +106,7 @@ impl<'a> Stored<'a> {
         Ok(self.state(name, &hash))
     }
 
-    pub fn required<T: bytemuck::Pod>(
-        &mut self,
-        name: &str,
-        dtype: Dtype,
-        elements: usize,
-    ) -> Result<Vec<T>> {
+    pub fn required<T: Pod>(&mut self, name: &str, dtype: Dtype, elements: usize) -> Result<Vec<T>> {
         const { assert!(cfg!(target_endian = "little"), "dataset files are little-endian") };
         let info = self
             .header
@@ -140,16 +135,10 @@ impl<'a> Stored<'a> {
     }
 
     /// Reads the elements of a tensor, or none if it does not exist.
-    pub fn optional<T: bytemuck::Pod>(
-        &mut self,
-        name: &str,
-        dtype: Dtype,
-        elements: usize,
-    ) -> Result<Vec<T>> {
+    pub fn optional<T: Pod>(&mut self, name: &str, dtype: Dtype, elements: usize) -> Result<Vec<T>> {
         if self.dtype(name).is_none() { Ok(Vec::new()) } else { self.required(name, dtype, elements) }
     }
 
-    /// Returns the error for a tensor with a wrong checksum.
     pub fn damaged(&self, name: &str) -> Error {
         Error::input(self.path, format!("damaged: the checksum of '{name}' does not match"))
     }

@@ -16,8 +16,7 @@ use super::container::names;
 use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use column::{Column, le_bytes, read};
-use gputexel_io::{AtomicFile, staging_folder};
-use gputexel_io::{Error, Result};
+use gputexel_io::{AtomicFile, Error, Result, staging_folder};
 use gputexel_model::FeatureRow;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +122,7 @@ impl DatasetWriter {
     }
 
     pub fn len(&self) -> usize {
-        self.phases.len()
+        self.phases.elements
     }
 
     pub fn is_empty(&self) -> bool {
@@ -179,7 +178,7 @@ impl DatasetWriter {
     }
 
     pub fn has_single_precision(&self) -> bool {
-        self.coefficients.dtype() == Dtype::F32
+        self.coefficients.dtype == Dtype::F32
     }
 
     fn is_imported(&self) -> bool {
@@ -252,7 +251,7 @@ impl DatasetWriter {
         let mut wide =
             Column::try_new(names::COEFFICIENTS, Dtype::F32, &self.folder).map_err(std::io::Error::other)?;
         let mut reader = self.coefficients.reader()?;
-        for _ in 0..self.coefficients.len() {
+        for _ in 0..self.coefficients.elements {
             wide.push(&f16::from_le_bytes(read(&mut reader)?).to_f32().to_le_bytes(), 1)?;
         }
         self.coefficients = wide;
@@ -285,7 +284,7 @@ impl DatasetWriter {
     pub fn visit_results(&mut self, visit: &mut dyn FnMut(usize, f32)) -> Result<()> {
         let mut visit_all = || -> std::io::Result<()> {
             let mut results = self.results.reader()?;
-            for row in 0..self.results.len() {
+            for row in 0..self.results.elements {
                 visit(row, f32::from_le_bytes(read(&mut results)?));
             }
             Ok(())
@@ -344,7 +343,7 @@ impl DatasetWriter {
         for &keep in keep {
             let length = usize::from(u16::from_le_bytes(read(&mut lengths)?));
             let mut copy = |reader: &mut BufReader<File>, to: &mut Column| {
-                bytes.resize(to.dtype().bitsize() / 8 * length, 0);
+                bytes.resize(to.dtype.bitsize() / 8 * length, 0);
                 reader.read_exact(&mut bytes)?;
                 if keep { to.push(&bytes, length) } else { Ok(()) }
             };
@@ -411,15 +410,15 @@ impl DatasetWriter {
         let optional = [self.weights, self.scales, self.offsets, self.evaluations, self.scores, self.games];
         let mut columns: Vec<Column> = fixed.into_iter().chain(optional).filter(|c| c.needed).collect();
         // Widest types first keeps every tensor aligned, as readers of the format expect.
-        columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype().bitsize()), c.name()));
+        columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype.bitsize()), c.name));
 
         let mut offset = 0;
         let mut tensors = Vec::new();
         for column in &mut columns {
             let (info, checksum) = column.finish(offset)?;
             offset = info.data_offsets.1;
-            tensors.push((column.name().to_string(), info));
-            self.metadata.checksums.insert(column.name().to_string(), checksum);
+            tensors.push((column.name.to_string(), info));
+            self.metadata.checksums.insert(column.name.to_string(), checksum);
         }
         let json = serde_json::to_string(&self.metadata)?;
         let header = Header::new(Some(HashMap::from([(METADATA_KEY.to_string(), json)])), tensors)

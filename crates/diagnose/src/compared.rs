@@ -1,13 +1,11 @@
 //! Evaluations of a dataset, compared with those of several sets of values.
 
+use super::compare_with;
 use gputexel_dataset::Dataset;
 use gputexel_ingest::trace::{Comparison, Reference};
 use gputexel_io::Result;
 use gputexel_model::FeatureSet;
 
-use super::compare_with;
-
-/// A dataset whose evaluations are compared with those of several sets of values.
 pub(super) struct Compared<'a> {
     pub(super) data: &'a Dataset,
     /// The engine's evaluation of each position, NaN where there is none.

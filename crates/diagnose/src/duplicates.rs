@@ -17,11 +17,9 @@ pub struct Duplicates {
 }
 
 const HASHED_ROWS: usize = 1 << 14;
-
 /// Maximum mean number of rows per bucket, unless there would be too many buckets.
 const BUCKET_ROWS: usize = 1 << 18;
 const MAX_BUCKETS: usize = 1 << 10;
-
 /// Maximum number of rows waiting for their buckets, in total and per bucket.
 const WAITING_ROWS: usize = 1 << 21;
 const MAX_WAITING_ROWS: usize = 1 << 12;

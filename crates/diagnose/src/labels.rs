@@ -5,8 +5,7 @@
 
 use serde::Serialize;
 
-use gputexel_dataset::Dataset;
-use gputexel_dataset::objective;
+use gputexel_dataset::{Dataset, objective};
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
 
 /// Minimum correlation at which evaluations are considered to predict results.

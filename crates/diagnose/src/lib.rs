@@ -31,12 +31,11 @@ pub use request::{CheckRequest, Checked};
 pub use scores::{ScoreRow, ScoresAgainstResults};
 pub use untested::Untested;
 
+use self::compared::Compared;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
 use gputexel_io::{Error, Result};
-
-use self::compared::Compared;
 
 /// Checks the largest difference, in centipawns, that counts as equal.
 pub fn check_tolerance(cp: f64) -> Result<()> {

@@ -9,10 +9,7 @@ const ROWS: u16 = 6;
 
 /// The name of entry `at` of θ, with its phase if the engine has phases.
 pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
-    match set.has_phases() {
-        true => set.parameter_name(at),
-        false => set.features[at % set.features.len()].name.clone(),
-    }
+    if set.has_phases() { set.parameter_name(at) } else { set.features[at % set.features.len()].name.clone() }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -17,7 +17,6 @@ pub struct Untested {
 }
 
 impl Untested {
-    /// Finds these parameters; `None` if there are none.
     pub(super) fn new(data: &Dataset, theta: &[f64]) -> Option<Self> {
         let set = &data.metadata().feature_set;
         let phases =

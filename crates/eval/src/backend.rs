@@ -9,8 +9,7 @@ use gputexel_io::{Error, Result};
 use crate::Evaluator;
 use crate::cpu::CpuEvaluator;
 use crate::divided::{Divided, Division, ListedDevice, Speeds, Team, divide};
-use crate::fallback::FallbackEvaluator;
-use crate::fallback::{MakeFallback, StatsObserver};
+use crate::fallback::{FallbackEvaluator, MakeFallback, StatsObserver};
 use crate::gpu::{self, AdapterSummary, BackendChoice, GpuContext, GpuOptions};
 
 type MakeEvaluator = dyn for<'l> Fn(&'l Layout) -> Result<Box<dyn Evaluator + 'l>> + Send + Sync;
@@ -128,7 +127,9 @@ impl Backend {
         let local = divide(devices, &self.speeds, layout, sections, self.memory)?;
         helpers.extend(local.helpers);
         let falls_back = self.choice == BackendChoice::Auto;
-        Ok(Divided::try_new(layout, local.own, helpers, falls_back)?.with_idle(idle + local.idle))
+        let mut divided = Divided::try_new(layout, local.own, helpers, falls_back)?;
+        divided.idle = idle + local.idle;
+        Ok(divided)
     }
 
     /// Limits the memory used on the GPU, in bytes; a dataset that takes more than half of it is streamed.

@@ -1,8 +1,7 @@
 //! An evaluator that switches to another one when its device fails.
 
-use gputexel_io::{Error, Result};
-
 use super::{Evaluations, Evaluator, Population, Request, Stats};
+use gputexel_io::{Error, Result};
 
 /// A report that a device failed and another evaluator took over.
 #[derive(Debug)]

@@ -189,38 +189,7 @@ impl Sums {
         out.gradients = gradients;
         out
     }
-}
 
-/// Appends a symmetric matrix, row-major, mg before eg, times a factor, given its [triangle](TRIANGLE).
-fn push_matrix(triangle: &[f64], features: usize, program: bool, scale: f64, out: &mut Vec<f64>) {
-    let (size, start) = (2 * features, out.len());
-    out.resize(start + size * size, 0.0);
-    let matrix = &mut out[start..];
-    let each = TRIANGLE[usize::from(program)];
-    // Few rows at a time, so that the cache lines of columns are written once.
-    const ROWS: usize = 8;
-    for first in (0..features).step_by(ROWS) {
-        let end = features.min(first + ROWS);
-        for j in 0..end {
-            for i in first.max(j)..end {
-                let (mg, mg_eg, eg_mg, eg) = match triangle[(i * (i + 1) / 2 + j) * each..][..each] {
-                    [mg, mixed, eg] => (mg, mixed, mixed, eg),
-                    [mg, mg_eg, eg_mg, eg] => (mg, mg_eg, eg_mg, eg),
-                    _ => unreachable!("three or four values for each pair of features"),
-                };
-                let (i_eg, j_eg) = (features + i, features + j);
-                // On and below the diagonal.
-                for (row, column, value) in [(i, j, mg), (j_eg, i, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)]
-                {
-                    matrix[row * size + column] = scale * value;
-                }
-            }
-        }
-    }
-    mirror(matrix, size);
-}
-
-impl Sums {
     /// Reconstructs the sums of an answer, given the resampled weights of parts, by member and part, if members are
     /// resampled.
     pub(crate) fn of_means(
@@ -270,6 +239,35 @@ impl Sums {
         }
         out
     }
+}
+
+/// Appends a symmetric matrix, row-major, mg before eg, times a factor, given its [triangle](TRIANGLE).
+fn push_matrix(triangle: &[f64], features: usize, program: bool, scale: f64, out: &mut Vec<f64>) {
+    let (size, start) = (2 * features, out.len());
+    out.resize(start + size * size, 0.0);
+    let matrix = &mut out[start..];
+    let each = TRIANGLE[usize::from(program)];
+    // Few rows at a time, so that the cache lines of columns are written once.
+    const ROWS: usize = 8;
+    for first in (0..features).step_by(ROWS) {
+        let end = features.min(first + ROWS);
+        for j in 0..end {
+            for i in first.max(j)..end {
+                let (mg, mg_eg, eg_mg, eg) = match triangle[(i * (i + 1) / 2 + j) * each..][..each] {
+                    [mg, mixed, eg] => (mg, mixed, mixed, eg),
+                    [mg, mg_eg, eg_mg, eg] => (mg, mg_eg, eg_mg, eg),
+                    _ => unreachable!("three or four values for each pair of features"),
+                };
+                let (i_eg, j_eg) = (features + i, features + j);
+                // On and below the diagonal.
+                for (row, column, value) in [(i, j, mg), (j_eg, i, mg_eg), (i_eg, j, eg_mg), (i_eg, j_eg, eg)]
+                {
+                    matrix[row * size + column] = scale * value;
+                }
+            }
+        }
+    }
+    mirror(matrix, size);
 }
 
 fn pull_matrix(matrix: &[f64], features: usize, program: bool, scale: f64, triangle: &mut [f64]) {

@@ -31,13 +31,12 @@ impl GameNumbers {
         if let Some((_, number)) = self.previous.filter(|(previous, _)| *previous == key) {
             return number;
         }
-        let number = match self.known.get(&key) {
-            Some(&number) => number,
-            None => {
-                let number = self.fresh();
-                self.known.insert(key, number);
-                number
-            }
+        let number = if let Some(&number) = self.known.get(&key) {
+            number
+        } else {
+            let number = self.fresh();
+            self.known.insert(key, number);
+            number
         };
         self.previous = Some((key, number));
         number

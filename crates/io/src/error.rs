@@ -57,7 +57,7 @@ fn writer(process: Option<u32>) -> String {
     }
 }
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Returns an I/O error about `path`.

@@ -12,13 +12,10 @@ use crate::error::{Error, Result};
 use crate::reading::read_limited;
 
 pub const LOCK: &str = ".gputexel.lock";
-
 /// Maximum size of a lock file, bytes: it lists the first files of a run.
 const LOCK_BYTES: u64 = 1 << 20;
-
 /// Maximum number of times that a lock file may disappear while it is being locked.
 const TRIES: usize = 100;
-
 /// Maximum number of times that a lock may seem held because another process checks it, and the duration of a check.
 const LOOKS: usize = 5;
 const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
@@ -38,7 +35,6 @@ struct Held {
 #[derive(Debug)]
 struct State {
     file: File,
-    /// Size of the file, bytes.
     length: usize,
     made: Vec<String>,
 }

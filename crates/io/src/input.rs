@@ -12,7 +12,6 @@ use crate::error::{Error, Result};
 
 /// Number of bytes of the beginning that are decompressed for detection; a few thousand lines.
 pub const HEAD_BYTES: usize = 1 << 19;
-
 /// Maximum length of a line, bytes.
 pub const MAX_LINE_BYTES: usize = 1 << 22;
 

@@ -6,7 +6,6 @@ use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 
 const MAX_LAYERS: usize = 4;
-
 /// Bytes that identify a layer: a tar archive by its word at 257.
 const START: u64 = 512;
 
@@ -57,7 +56,6 @@ pub(super) fn plain_name(name: &str) -> String {
     plain.to_string()
 }
 
-/// Removes all compression.
 pub(super) fn unpack(raw: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>, Fault> {
     let mut stream: Box<dyn Read + Send> = Box::new(raw);
     for _ in 0..=MAX_LAYERS {

@@ -68,10 +68,7 @@ fn too_long(limit: u64) -> String {
 }
 
 pub(crate) fn check_length(path: &Path, line: &[u8]) -> Result<()> {
-    match line.len() as u64 > LINE_BYTES {
-        true => Err(Error::input(path, too_long(LINE_BYTES))),
-        false => Ok(()),
-    }
+    if line.len() as u64 > LINE_BYTES { Err(Error::input(path, too_long(LINE_BYTES))) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 
 /// Maximum number of characters shown of a text, or of a word without blanks.
 const MAX_SHOWN: usize = 60;
-
 /// Maximum length of words that [`printable`] leaves unchanged: few words are that long, but names of parameters and
 /// files may be.
 const MAX_WORD: usize = 120;
 
 const MAX_PATH: usize = 4096;
-
 const MAX_MESSAGE: usize = 8000;
 
 /// Returns true if a character controls a terminal instead of being shown.

@@ -1,6 +1,5 @@
 //! The `.params` files of YaneuraOu's `tune.py`.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -30,7 +29,7 @@ impl std::fmt::Display for ParamKind {
 impl std::str::FromStr for ParamKind {
     type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "int" => Ok(Self::Int),
             "float" => Ok(Self::Float),
@@ -153,20 +152,16 @@ impl ParamEntry {
         outside.then(|| format!("{name} = {v} is outside of its range, {min} to {max}"))
     }
 
-    fn numbers(&self) -> [&Number; 5] {
-        [&self.v, &self.min, &self.max, &self.step, &self.delta]
-    }
-
     fn line(&self) -> String {
         let mut line = format!("{}, {}", self.name, self.kind);
-        for number in self.numbers() {
-            let _ = write!(line, ", {number}");
+        for number in [&self.v, &self.min, &self.max, &self.step, &self.delta] {
+            line += &format!(", {number}");
         }
         for column in &self.more {
-            let _ = write!(line, ", {column}");
+            line += &format!(", {column}");
         }
         if let Some(comment) = &self.comment {
-            let _ = write!(line, " //{comment}");
+            line += &format!(" //{comment}");
         }
         if self.not_used {
             line.push_str(NOT_USED);
@@ -267,7 +262,7 @@ impl ParamsFile {
     }
 }
 
-fn parse_line(line: &str) -> std::result::Result<Line, String> {
+fn parse_line(line: &str) -> Result<Line, String> {
     let not_used = line.contains(NOT_USED);
     let stripped = if not_used { line.replace(NOT_USED, "") } else { line.to_string() };
     let (row, comment) = match stripped.split_once("//") {

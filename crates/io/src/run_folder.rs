@@ -86,7 +86,6 @@ impl Kind {
 
 /// The tuned parameters in the folder of a run; commands that read parameters accept the folder instead of this file.
 pub const PARAMETERS: &str = "params.json";
-
 /// The best parameters of an interrupted run. Their tables as source code are [`SO_FAR_TABLES`], in the order of those
 /// of the run.
 pub const SO_FAR: &str = "so-far.json";
@@ -94,7 +93,6 @@ pub const SO_FAR: &str = "so-far.json";
 pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
 
 const RUNS: &str = "runs";
-
 /// The epochs of a run, one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
@@ -123,7 +121,7 @@ pub fn run_of(params: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 13] = [
+const RESULTS: [&str; 14] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -160,13 +158,12 @@ impl RunFolder {
     /// [`Error::Usage`] when it exists and is not empty, unless `overwrite` is set, and when it holds a run
     /// of another kind; [`Error::Busy`] when it is being written; [`Error::Io`].
     pub fn create(path: Option<&Path>, kind: Kind, overwrite: bool) -> Result<Self> {
-        let (path, fresh) = match path {
-            Some(path) => (path.to_path_buf(), NewFolders::missing(path)),
-            None => {
-                let above = NewFolders::make(Path::new(RUNS))?;
-                let path = dated_folder().inspect_err(|_| above.remove_empty())?;
-                (path.clone(), above.with(&path))
-            }
+        let (path, fresh) = if let Some(path) = path {
+            (path.to_path_buf(), NewFolders::missing(path))
+        } else {
+            let above = NewFolders::make(Path::new(RUNS))?;
+            let path = dated_folder().inspect_err(|_| above.remove_empty())?;
+            (path.clone(), above.with(&path))
         };
         // On failure, the lock is released first.
         Self::begin(path, fresh.clone(), kind, overwrite).inspect_err(|_| fresh.remove_empty())

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::feature::Arrangement;
-use crate::feature::Feature;
+use crate::feature::{Arrangement, Feature};
 use crate::imported::{ImportedParameter, Place, check_name};
 use gputexel_io::{Error, Result};
 

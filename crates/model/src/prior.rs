@@ -34,53 +34,7 @@ impl Prior {
     pub fn is_word(text: &str) -> bool {
         ["zero", "schema", "material", "pesto"].contains(&text) || text.starts_with("material:")
     }
-}
 
-impl FromStr for Prior {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "zero" => return Ok(Self::Zero),
-            "schema" => return Ok(Self::Schema),
-            "pesto" => return Ok(Self::Pesto),
-            _ => (),
-        }
-        if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
-            return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
-        }
-        let Some(list) = text.strip_prefix("material") else { return Ok(Self::File(PathBuf::from(text))) };
-        if list.is_empty() {
-            return Ok(Self::default());
-        }
-        let bad = || {
-            Error::Usage(format!(
-                "prior '{text}': expected material:P,N,B,R,Q with five finite centipawn values"
-            ))
-        };
-        let Some(list) = list.strip_prefix(':') else { return Ok(Self::File(PathBuf::from(text))) };
-        let values = list
-            .split(',')
-            .map(|value| value.trim().parse::<f64>().ok().filter(|v| v.is_finite() && v.abs() <= 1e6))
-            .collect::<Option<Vec<f64>>>()
-            .ok_or_else(bad)?;
-        Ok(Self::Material(values.try_into().map_err(|_| bad())?))
-    }
-}
-
-impl std::fmt::Display for Prior {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Material([p, n, b, r, q]) => write!(f, "material:{p},{n},{b},{r},{q}"),
-            Self::Zero => f.write_str("zero"),
-            Self::Pesto => f.write_str("pesto"),
-            Self::Schema => f.write_str("schema"),
-            Self::File(path) => write!(f, "{}", path.display()),
-        }
-    }
-}
-
-impl Prior {
     /// θ₀: mg of every feature, then eg of every feature; kings are worth 0. The sums of
     /// [`full`], which would have no slopes at 0, start from values of their own, unless a
     /// parameter file of that feature set has others.
@@ -138,24 +92,7 @@ impl Prior {
         }
         Ok(theta)
     }
-}
 
-/// A value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those
-/// that count pieces.
-fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
-    let role = |name: &str| ROLE_NAMES.iter().position(|role| *role == name);
-    let value = |feature: &Feature| match (role(&feature.group), role(&feature.name)) {
-        (Some(role), _) => {
-            let square = feature.name.rsplit('_').next().and_then(|name| name.parse::<Square>().ok());
-            square.map_or_else(|| alone(role), |square| on(role, usize::from(square)))
-        }
-        (None, Some(role)) => alone(role),
-        (None, None) => 0.0,
-    };
-    set.features.iter().map(value).collect()
-}
-
-impl Prior {
     pub fn file_like(&self, other: &ParameterFile, name: &str) -> Result<ParameterFile> {
         if let Some(set) = other.computed_set() {
             other.phase.validate()?;
@@ -174,6 +111,65 @@ impl Prior {
         }
         Ok(file)
     }
+}
+
+impl FromStr for Prior {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "zero" => return Ok(Self::Zero),
+            "schema" => return Ok(Self::Schema),
+            "pesto" => return Ok(Self::Pesto),
+            _ => (),
+        }
+        if text.split(',').all(|part| part.trim().parse::<f64>().is_ok()) {
+            return Err(Error::Usage(format!("prior '{text}': piece values are written material:{text}")));
+        }
+        let Some(list) = text.strip_prefix("material") else { return Ok(Self::File(PathBuf::from(text))) };
+        if list.is_empty() {
+            return Ok(Self::default());
+        }
+        let bad = || {
+            Error::Usage(format!(
+                "prior '{text}': expected material:P,N,B,R,Q with five finite centipawn values"
+            ))
+        };
+        let Some(list) = list.strip_prefix(':') else { return Ok(Self::File(PathBuf::from(text))) };
+        let values = list
+            .split(',')
+            .map(|value| value.trim().parse::<f64>().ok().filter(|v| v.is_finite() && v.abs() <= 1e6))
+            .collect::<Option<Vec<f64>>>()
+            .ok_or_else(bad)?;
+        Ok(Self::Material(values.try_into().map_err(|_| bad())?))
+    }
+}
+
+impl std::fmt::Display for Prior {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Material([p, n, b, r, q]) => write!(f, "material:{p},{n},{b},{r},{q}"),
+            Self::Zero => f.write_str("zero"),
+            Self::Pesto => f.write_str("pesto"),
+            Self::Schema => f.write_str("schema"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// A value for every feature: `on(role, square)` for those of piece-square tables, `alone(role)` for those
+/// that count pieces.
+fn pieces(set: &FeatureSet, on: impl Fn(usize, usize) -> f64, alone: impl Fn(usize) -> f64) -> Vec<f64> {
+    let role = |name: &str| ROLE_NAMES.iter().position(|role| *role == name);
+    let value = |feature: &Feature| match (role(&feature.group), role(&feature.name)) {
+        (Some(role), _) => {
+            let square = feature.name.rsplit('_').next().and_then(|name| name.parse::<Square>().ok());
+            square.map_or_else(|| alone(role), |square| on(role, usize::from(square)))
+        }
+        (None, Some(role)) => alone(role),
+        (None, None) => 0.0,
+    };
+    set.features.iter().map(value).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use shakmaty::{Board, CastlingMode, Chess, Color, Piece, Role, Setup, Square};
 
 use super::FeatureSet;
 
-/// Name of the feature of the side to move.
 const TEMPO: &str = "tempo";
 /// Number of ids of the piece-square tables, which come first.
 const PIECES: u16 = 6 * 64;

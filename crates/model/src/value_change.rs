@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::feature_set::FeatureSet;
+
 /// The values of a feature before and after, centipawns: middlegame and endgame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueChange {
@@ -13,12 +15,7 @@ pub struct ValueChange {
 impl ValueChange {
     /// The changes of the features `which`, by id, between two vectors θ: middlegame values of all features,
     /// then their endgame values.
-    pub fn of(
-        set: &crate::FeatureSet,
-        which: impl Iterator<Item = usize>,
-        from: &[f64],
-        to: &[f64],
-    ) -> Vec<Self> {
+    pub fn of(set: &FeatureSet, which: impl Iterator<Item = usize>, from: &[f64], to: &[f64]) -> Vec<Self> {
         let count = set.features.len();
         let values = |theta: &[f64], id: usize| [theta[id], theta[count + id]];
         which

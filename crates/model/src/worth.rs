@@ -41,7 +41,6 @@ impl Words {
     }
 }
 
-/// A square or a number.
 fn is_entry(word: &str) -> bool {
     word.parse::<shakmaty::Square>().is_ok() || word.bytes().all(|byte| byte.is_ascii_digit())
 }

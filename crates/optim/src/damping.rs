@@ -34,7 +34,6 @@ impl Damping {
         self.value >= MOST
     }
 
-    /// Returns true if it has been raised beyond the maximum.
     pub fn is_beyond(&self) -> bool {
         self.value > MOST
     }

@@ -209,13 +209,12 @@ impl Descent {
             let parabola = if finite && rise > 0.0 { -0.5 * promised / rise } else { 0.1 };
             self.share *= parabola.clamp(0.1, 0.5);
             if self.share < 1e-7 || promised >= 0.0 {
-                match self.pairs.is_empty() {
+                if self.pairs.is_empty() {
                     // No descent is left at this precision, or a kink blocks it.
-                    true => self.arrived = true,
-                    false => {
-                        self.pairs.clear();
-                        return self.set_out(space);
-                    }
+                    self.arrived = true
+                } else {
+                    self.pairs.clear();
+                    return self.set_out(space);
                 }
             }
             self.propose(space);

@@ -47,10 +47,8 @@ impl LocalSettings {
 const MAX_NUMBERS: usize = 1 << 22;
 
 const MULTIPLES: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-
 /// Number of points along the conjugate direction, from 2⁻⁶ to 2² times its length.
 const LINE: i32 = 25;
-
 /// Loss differences below this fraction of the loss are noise of f32 sums.
 const NOISE: f64 = 1e-9;
 
@@ -181,7 +179,6 @@ impl Local {
         all
     }
 
-    /// Derives slope and curvature from the losses of two neighbors.
     fn learn(&mut self, coordinate: usize, below: f64, own: f64, above: f64) {
         let size = f64::from(self.settings.steps[self.level]);
         self.slopes[coordinate] = (above - below) / (2.0 * size);
@@ -261,21 +258,18 @@ impl Optimizer for Local {
             Stage::Combinations => {
                 let all = self.combinations();
                 let best = (0..all.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-                match best.filter(|&best| losses[best] < self.loss) {
-                    Some(best) => {
-                        if best + (LINE as usize) < all.len() {
-                            self.conjugate.restart();
-                        }
-                        self.point.clone_from(&all[best]);
-                        self.loss = losses[best];
-                    }
-                    // Noise; the first move was an improvement when it was evaluated.
-                    None => {
-                        let Move { coordinate, by, loss } = self.moves[0];
-                        self.point[coordinate] += by;
-                        self.loss = loss;
+                if let Some(best) = best.filter(|&best| losses[best] < self.loss) {
+                    if best + (LINE as usize) < all.len() {
                         self.conjugate.restart();
                     }
+                    self.point.clone_from(&all[best]);
+                    self.loss = losses[best];
+                } else {
+                    // Noise; the first move was an improvement when it was evaluated.
+                    let Move { coordinate, by, loss } = self.moves[0];
+                    self.point[coordinate] += by;
+                    self.loss = loss;
+                    self.conjugate.restart();
                 }
                 self.moves.clear();
                 self.stage = Stage::Neighbors;

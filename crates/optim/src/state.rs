@@ -47,6 +47,6 @@ impl OptimizerState {
 }
 
 /// Reads a number that was infinite if it is null.
-pub(crate) fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+pub(crate) fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::player::{Choice, Failure, GameSoFar, Player};
 use crate::engine::{Engine, Limits};
-use gputexel_io::StopFlag;
+use gputexel_io::{Result, StopFlag};
 use gputexel_model::TableEvaluation;
 
 /// Begins every game with empty tables, so that games by nodes or depth do not depend on earlier ones.
@@ -16,11 +16,7 @@ pub struct BuiltinPlayer {
 }
 
 impl BuiltinPlayer {
-    pub fn try_new(
-        name: impl Into<String>,
-        evaluation: TableEvaluation,
-        hash_mib: usize,
-    ) -> gputexel_io::Result<Self> {
+    pub fn try_new(name: impl Into<String>, evaluation: TableEvaluation, hash_mib: usize) -> Result<Self> {
         Ok(Self { name: name.into(), engine: Engine::try_new(evaluation, hash_mib)?, stop: StopFlag::new() })
     }
 

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use gputexel_io::counted;
-use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, grouped, quoted};
-
 use crate::config::{EngineKind, MatchConfig};
 use crate::end::End;
 use crate::statistics::{Pentanomial, SprtState};
 use crate::tally::Tally;
 use crate::time_control::TimeControl;
+use gputexel_io::counted;
+use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, grouped, quoted};
 
 /// Judges games from the view of A: better or worse only if the 95 % interval of Elo excludes 0.
 pub fn judge(pairs: &Pentanomial, [a, b]: [&str; 2]) -> Verdict {

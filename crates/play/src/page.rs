@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use gputexel_io::folder_lock::FolderLock;
-use gputexel_io::{Result, escaped};
-use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
-
 use crate::conclusion::conclude;
 use crate::config::EngineKind;
 use crate::record::{MatchRecord, PlayedPair};
 use crate::statistics::Pentanomial;
+use gputexel_io::folder_lock::FolderLock;
+use gputexel_io::{Result, escaped};
+use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 
 const POINTS: usize = 400;
 /// Least number of pairs for which an estimate is drawn.
@@ -103,13 +102,15 @@ fn share(count: u64, of: u64) -> String {
 fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
     let all = pairs.len() as u64;
     let count = |which: &dyn Fn(&PlayedPair) -> bool| pairs.iter().filter(|pair| which(pair)).count() as u64;
+    // A point each, for colors as for engines.
+    let are_drawn = |pair: &PlayedPair| pair.half_points == 2 && pair.white_half_points == 2;
     let (a, b) = (format!("{a} won both games"), format!("{b} won both games"));
     let rows = [
         ("White won both games", count(&|pair| pair.white_half_points == 4)),
         ("Black won both games", count(&|pair| pair.white_half_points == 0)),
         (&a, count(&|pair| pair.half_points == 4)),
         (&b, count(&|pair| pair.half_points == 0)),
-        ("at least one draw", count(&|pair| pair.half_points % 2 == 1 || is_drawn(pair))),
+        ("at least one draw", count(&|pair| pair.half_points % 2 == 1 || are_drawn(pair))),
     ];
     let row = |(what, count): (&str, u64)| vec![what.to_string(), grouped(count), share(count, all)];
     let mut distinct: Vec<&str> = pairs.iter().map(|pair| pair.opening.as_str()).collect();
@@ -120,11 +121,6 @@ fn openings(pairs: &[PlayedPair], [a, b]: [&str; 2]) -> Table {
         header: ["pairs in which", "number", "share"].map(str::to_string).to_vec(),
         rows: rows.map(row).to_vec(),
     }
-}
-
-/// A point each, for colors as for engines.
-fn is_drawn(pair: &PlayedPair) -> bool {
-    pair.half_points == 2 && pair.white_half_points == 2
 }
 
 /// The first pairs that B won, then those that A won.

@@ -1,8 +1,6 @@
 //! Games as PGN in the format of other match programs: `{+0.35/12 2000}` after a move is the mover's score in pawns,
 //! the depth and the nodes of the search; if engines play on time, `{+0.35/12 0.250s 2000}`.
 
-use std::fmt::Write as _;
-
 use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, EnPassantMode, Position};
@@ -27,8 +25,7 @@ pub struct GameTags<'a> {
 pub fn to_pgn(record: &GameRecord, tags: &GameTags<'_>) -> String {
     let mut text = String::with_capacity(4096);
     let mut tag = |name: &str, value: &str| {
-        // Writing to a string cannot fail, here and below.
-        let _ = writeln!(text, "[{name} \"{}\"]", escaped(value));
+        text += &format!("[{name} \"{}\"]\n", escaped(value));
     };
     let result = record.outcome.as_str();
     tag("Event", tags.event);

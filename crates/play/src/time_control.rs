@@ -70,6 +70,15 @@ impl TimeControl {
             }
         }
     }
+
+    /// The PGN tag TimeControl; `-` if there is no clock.
+    pub fn time_control(&self) -> String {
+        let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
+        let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
+        let seconds = |time: &Duration| time.as_millis() as f64 / 1e3;
+        let increment = if increment.is_zero() { String::new() } else { format!("+{}", seconds(increment)) };
+        format!("{moves}{}{increment}", seconds(base))
+    }
 }
 
 /// Seconds from 0 to a year, to the millisecond.
@@ -88,20 +97,6 @@ impl fmt::Display for TimeControl {
             Self::MoveTime(time) => write!(f, "move-time={}", time.as_millis()),
             Self::Clock { .. } => write!(f, "time={}", self.time_control()),
         }
-    }
-}
-
-impl TimeControl {
-    /// The PGN tag TimeControl; `-` if there is no clock.
-    pub fn time_control(&self) -> String {
-        let Self::Clock { base, increment, moves } = self else { return "-".to_string() };
-        let moves = moves.map(|moves| format!("{moves}/")).unwrap_or_default();
-        let seconds = |time: &Duration| time.as_millis() as f64 / 1e3;
-        let increment = match increment.is_zero() {
-            true => String::new(),
-            false => format!("+{}", seconds(increment)),
-        };
-        format!("{moves}{}{increment}", seconds(base))
     }
 }
 

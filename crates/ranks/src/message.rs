@@ -53,7 +53,6 @@ fn contents<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     postcard::from_bytes(bytes).map_err(|_| broken())
 }
 
-/// Returns the message to [open](Order::Open) a layout.
 pub(crate) fn open(id: u64, layout: &[u8]) -> Vec<u8> {
     let mut message = vec![kind::OPEN];
     message.extend_from_slice(&id.to_le_bytes());
@@ -61,17 +60,14 @@ pub(crate) fn open(id: u64, layout: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Returns the message for [sums](Order::Sums).
 pub(crate) fn sums(id: u64, of: &(Population, Request)) -> Vec<u8> {
     with_kind(kind::SUMS, &(id, of))
 }
 
-/// Returns the message that a layout is [not needed any more](Order::Close).
 pub(crate) fn close(id: u64) -> Vec<u8> {
     with_kind(kind::CLOSE, &id)
 }
 
-/// Returns the message that [everything is done](Order::End).
 pub(crate) fn end() -> Vec<u8> {
     vec![kind::END]
 }

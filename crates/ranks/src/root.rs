@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::Link;
+use crate::message::{self, Reply};
 use gputexel_dataset::Layout;
 use gputexel_eval::divided::{Answer, Division, Helper, Task, Team};
 use gputexel_io::{Error, Result};
-
-use crate::Link;
-use crate::message::{self, Reply};
 
 /// Traffic between rank 0 and the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,7 +36,6 @@ impl std::fmt::Display for Traffic {
     }
 }
 
-/// The link and its traffic.
 struct Counted {
     link: Box<dyn Link>,
     traffic: Traffic,
@@ -166,7 +164,6 @@ fn unasked(rank: usize) -> Error {
     of_rank(rank, "answers what it was not asked")
 }
 
-/// Sections held by another rank.
 struct Remote {
     link: Shared,
     rank: usize,

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+use crate::Link;
+use crate::message::{Order, Reply};
 use gputexel_dataset::Layout;
 use gputexel_eval::divided::Task;
 use gputexel_eval::{Backend, Evaluator};
 use gputexel_io::{Error, Result};
 
-use crate::Link;
-use crate::message::{Order, Reply};
-
-/// A layout and its evaluator, in a separate thread.
 struct Share {
     tasks: Option<Sender<Task>>,
     replies: Receiver<Reply>,

@@ -107,12 +107,11 @@ pub fn shape_board(
 ) -> Option<String> {
     let forms = |places: &[Option<usize>]| [0, 1].map(|phase| Form::new(known, phase, places));
     let clarity = |table: &Squares| forms(&table.places).map(|form| form.clarity(known, &table.places));
-    let table = match piece {
-        Some(piece) => table_of(set, piece)?,
-        None => {
-            let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
-            rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
-        }
+    let table = if let Some(piece) = piece {
+        table_of(set, piece)?
+    } else {
+        let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
+        rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
     };
     let forms = forms(&table.places);
     let largest = forms.iter().flat_map(|form| form.deviations.iter().flatten()).map(|(d, _)| d.abs());
@@ -160,7 +159,7 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
             let parameter = &parameters[places[square]?];
             Some((parameter.values[phase] - parameter.reference?[phase]).round() as i64)
         };
-        if every_square().all(|(phase, square)| change(phase, square).unwrap_or(0) == 0) {
+        if (0..2).all(|phase| (0..64).all(|square| change(phase, square).unwrap_or(0) == 0)) {
             continue;
         }
         let cell = |phase: usize, square: usize| match change(phase, square) {
@@ -173,10 +172,6 @@ pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usiz
         text.push('\n');
     }
     text
-}
-
-fn every_square() -> impl Iterator<Item = (usize, usize)> {
-    (0..2).flat_map(|phase| (0..64).map(move |square| (phase, square)))
 }
 
 fn width(boards: usize, cell: &impl Fn(usize, usize) -> String) -> usize {

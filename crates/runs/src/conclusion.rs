@@ -20,7 +20,6 @@ const CLEAR: f64 = 2.26;
 const SLIGHT: f64 = 1e-4;
 /// Number of games, or positions without games, below which nothing can be said.
 const MIN_GAMES: u64 = 100;
-/// Number of names in a sentence.
 const NAMED: usize = 6;
 
 impl Tuned {
@@ -33,7 +32,6 @@ impl Tuned {
     }
 }
 
-/// Concludes from the result of a run.
 pub(crate) fn conclude(tuned: &Tuned) -> Conclusion {
     let verdict = verdict(tuned);
     let next = next(tuned, verdict.judgement);
@@ -85,7 +83,6 @@ fn verdict(tuned: &Tuned) -> Verdict {
     Verdict { judgement, figure, measured_on, words: words(tuned, judgement) }
 }
 
-/// Returns a change in percent of the loss before.
 fn percent(HeldOutGain { before, after, error }: HeldOutGain) -> String {
     let percent = |value: f64| 100.0 * value / before;
     let error = if error.is_finite() { format!(" ± {:.1} %", percent(error)) } else { String::new() };
@@ -100,7 +97,6 @@ fn measured_on(tuned: &Tuned) -> String {
     }
 }
 
-/// Says in words what the values are good for.
 fn words(tuned: &Tuned, judgement: Judgement) -> String {
     let start = if tuned.config().basis.is_some() { "start" } else { "prior" };
     match judgement {
@@ -210,7 +206,6 @@ fn findings(tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// Pieces that are worth much less than before.
 fn fallen_pieces(tuned: &Tuned) -> Option<Finding> {
     if tuned.is_start() {
         return None;
@@ -300,7 +295,6 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
     found
 }
 
-/// What standard errors and bootstrap say about the result.
 fn error_findings(findings: &Findings, tuned: &Tuned) -> Vec<Finding> {
     let (config, warning) = (tuned.config(), |kind, text: String| Finding::warning(kind, text, Vec::new()));
     let mut found = Vec::new();
@@ -367,7 +361,6 @@ fn program_findings(diagnostics: &ProgramDiagnostics, imported: bool) -> Vec<Fin
     found
 }
 
-/// Lists the first of some names.
 fn shortened(names: &[&str], what: &str) -> String {
     match names.len() {
         0..=NAMED => names.join(", "),

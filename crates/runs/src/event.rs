@@ -33,7 +33,6 @@ pub enum RunEvent<'a> {
         what: Deciding,
         /// Description and progress, on one line.
         progress: &'a str,
-        /// Share that is done at least, if known.
         share: Option<f64>,
     },
     /// The choice is made.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use crate::event::{RunEvent, RunObserver};
 use gputexel_chess::PhaseSettings;
 use gputexel_dataset::{Dataset, read};
 use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Progress, Report};
@@ -12,8 +13,6 @@ use gputexel_io::run_folder::{Kind, RunFolder, run_of};
 use gputexel_io::{Error, Result};
 use gputexel_model::{FeatureKind, FeatureSet};
 use gputexel_tune::RunRecord;
-
-use crate::event::{RunEvent, RunObserver};
 
 pub fn begins_as_dataset(path: &Path) -> Result<bool> {
     let mut head = Vec::with_capacity(CONTAINER_BYTES);

@@ -8,16 +8,6 @@ use gputexel_report::{bytes, grouped};
 /// A population may take 1 / `SHARE` of the free memory; the rest is for the evaluator.
 const SHARE: u64 = 2;
 
-/// Returns the number of free bytes, if it is less than needed.
-pub(crate) fn shortage(needed: u64) -> Option<u64> {
-    available().filter(|&free| free < needed)
-}
-
-fn check_population(members: usize, bytes_each: usize) -> Result<()> {
-    let Some(available) = available() else { return Ok(()) };
-    check(members, bytes_each, available)
-}
-
 fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
     let (needed, room) = (members as u128 * bytes_each as u128, available / SHARE);
     if needed <= u128::from(room) {
@@ -34,7 +24,8 @@ fn check(members: usize, bytes_each: usize, available: u64) -> Result<()> {
 
 pub(crate) fn check_swarms(settings: &ParticleSwarmSettings, dimension: usize) -> Result<()> {
     let members = settings.members().unwrap_or(usize::MAX);
-    check_population(members, ParticleSwarmSettings::bytes_per_particle(dimension))
+    let bytes_each = ParticleSwarmSettings::bytes_per_particle(dimension);
+    available().map_or(Ok(()), |available| check(members, bytes_each, available))
 }
 
 #[cfg(test)]

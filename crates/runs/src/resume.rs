@@ -5,6 +5,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use crate::event::{RunEvent, RunObserver};
+use crate::memory::check_swarms;
+use crate::session::Session;
+use crate::strength::Decision;
+use crate::tuned::Tuned;
+use crate::uncertainty;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_io::run_folder::{Kind, PARAMETERS};
@@ -12,13 +18,6 @@ use gputexel_io::{Error, Result, RunFolder};
 use gputexel_model::ParameterFile;
 use gputexel_source::tables::{Language, tables};
 use gputexel_tune::{Checkpoint, RunRecord, StopReason, UncertaintyRequest, term_activity};
-
-use crate::event::{RunEvent, RunObserver};
-use crate::memory::check_swarms;
-use crate::session::Session;
-use crate::strength::Decision;
-use crate::tuned::Tuned;
-use crate::uncertainty;
 
 pub(crate) struct Unfinished {
     folder: RunFolder,

@@ -1,5 +1,8 @@
 use std::path::PathBuf;
 
+use crate::basis::BasisSettings;
+use crate::blend::BlendSettings;
+use crate::strength::PriorStrength;
 use gputexel_dataset::Split;
 use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::extraction::ExtractSettings;
@@ -9,10 +12,6 @@ use gputexel_optim::Space;
 use gputexel_tune::{
     GAUSS_NEWTON_LIMIT, Limits, MOST_STARTS, ModelSize, OptimizerConfig, Rounding, ScaleMode, check_l2,
 };
-
-use crate::basis::BasisSettings;
-use crate::blend::BlendSettings;
-use crate::strength::PriorStrength;
 
 /// Default weight λ if there are too many parameters to choose one.
 const L2_OF_MANY: f64 = 1e-6;

@@ -4,6 +4,14 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::event::{RunEvent, RunObserver};
+use crate::inputs::{default_extraction, extract_to, temporary_folder};
+use crate::memory::check_swarms;
+use crate::session::Session;
+use crate::settings::{RunOutput, TunerSettings};
+use crate::strength::{Decision, PriorStrength};
+use crate::tuned::Tuned;
+use crate::uncertainty;
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_eval::Backend;
@@ -15,15 +23,6 @@ use gputexel_tune::{
     BlendRecord, ModelSize, PendingChoices, RunConfig, RunRecord, UncertaintyRequest, exact_scores,
     fit_scale, penalties_of, refuse_one_target, term_activity,
 };
-
-use crate::event::{RunEvent, RunObserver};
-use crate::inputs::{default_extraction, extract_to, temporary_folder};
-use crate::memory::check_swarms;
-use crate::session::Session;
-use crate::settings::{RunOutput, TunerSettings};
-use crate::strength::{Decision, PriorStrength};
-use crate::tuned::Tuned;
-use crate::uncertainty;
 
 pub(crate) struct Positions<'a> {
     pub data: Cow<'a, Dataset>,

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use crate::event::{Deciding, RunEvent, RunObserver};
+use crate::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::Backend;
 use gputexel_eval::cpu::CpuEvaluator;
@@ -12,12 +14,9 @@ use gputexel_model::program::TermActivity;
 use gputexel_model::{FeatureSet, Penalty, parse_penalties};
 use gputexel_tune::{
     KindStrength, PendingChoices, RunConfig, RunRecord, RunScores, ScaleMode, ScaleRecord, StartsRecord,
-    Strength, StrengthOrder, StrengthProgress, StrengthRequest, choose_start, choose_strength,
-    default_starts, starts_obstacle, strength_obstacle, training_score_ratio,
+    Strength, StrengthOrder, StrengthRequest, choose_start, choose_strength, default_starts, starts_obstacle,
+    strength_obstacle, training_score_ratio,
 };
-
-use crate::event::{Deciding, RunEvent, RunObserver};
-use crate::joint_scale::{FITS, JointScale, ScaleSearch, at_scale};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum PriorStrength {
@@ -93,11 +92,6 @@ pub(crate) struct Decision<'a, 'o> {
     pub observe: &'a mut RunObserver<'o>,
 }
 
-fn search_text(at: StrengthProgress) -> String {
-    let StrengthProgress { round, rounds, .. } = at;
-    format!("the strength of the prior: round {round} of at most {rounds}")
-}
-
 fn not_joint(reason: String) -> Error {
     Error::Setting { setting: "k", value: Some("joint".to_string()), reason }
 }
@@ -166,7 +160,10 @@ impl Decision<'_, '_> {
                         choose_strength(config, data, split, backend, request, stop, &mut |at| {
                             observe(RunEvent::Deciding {
                                 what: Deciding::Strength,
-                                progress: &search_text(at),
+                                progress: &format!(
+                                    "the strength of the prior: round {} of at most {}",
+                                    at.round, at.rounds
+                                ),
                                 share: Some(at.share()),
                             })
                         })

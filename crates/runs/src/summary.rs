@@ -84,7 +84,6 @@ fn details(out: &mut Object, tuned: &Tuned) {
     out.put_known("program", tuned.program.as_ref().map(program));
 }
 
-/// Adds what only runs of `pso` have.
 fn swarm_details(out: &mut Object, tuned: &Tuned) {
     let basis = tuned.config().parameterization();
     let named = basis.coordinates.iter().zip(&tuned.outcome.z);
@@ -152,7 +151,6 @@ fn uncertainty(tuned: &Tuned) -> Option<Value> {
     }
 }
 
-/// Summarizes standard errors, in centipawns.
 fn errors(findings: &Findings, tuned: &Tuned) -> Value {
     let sandwich = &findings.sandwich;
     let (estimated, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());

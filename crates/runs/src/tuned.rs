@@ -225,14 +225,13 @@ impl Tuned {
             changed: None,
         };
         if let Some(findings) = self.uncertainty.findings() {
-            let coordinates: Vec<String> = match self.config().named_basis() {
-                Some(basis) => basis.coordinates.iter().map(|coordinate| coordinate.name.clone()).collect(),
-                None => {
-                    let names = |phase: &'static str| {
-                        file.parameters.iter().map(move |record| format!("{}.{phase}", record.name))
-                    };
-                    names("mg").chain(names("eg")).collect()
-                }
+            let coordinates: Vec<String> = if let Some(basis) = self.config().named_basis() {
+                basis.coordinates.iter().map(|coordinate| coordinate.name.clone()).collect()
+            } else {
+                let names = |phase: &'static str| {
+                    file.parameters.iter().map(move |record| format!("{}.{phase}", record.name))
+                };
+                names("mg").chain(names("eg")).collect()
             };
             findings.annotate(&mut file, &coordinates);
         }

@@ -2,11 +2,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gputexel_dataset::{self as dataset, Dataset};
-use gputexel_eval::Backend;
-use gputexel_io::{Error, Result, StopFlag, check_present};
-use gputexel_tune::{RunRecord, UncertaintyRequest};
-
 use crate::event::{RunEvent, RunObserver};
 use crate::inputs::{are_datasets, passed_over};
 use crate::resume::{Finished, Opened, Unfinished};
@@ -14,6 +9,10 @@ use crate::settings::{RunOutput, TunerSettings};
 use crate::start::{Beginning, Positions};
 use crate::traced::{self_tracing, traced};
 use crate::tuned::Tuned;
+use gputexel_dataset::{self as dataset, Dataset};
+use gputexel_eval::Backend;
+use gputexel_io::{Error, Result, StopFlag, check_present};
+use gputexel_tune::{RunRecord, UncertaintyRequest};
 
 /// Tunes parameters.
 ///

@@ -1,5 +1,6 @@
 //! Uncertainty of tuned parameters: standard errors, and resamples of the games.
 
+use crate::event::{RunEvent, RunObserver};
 use gputexel_dataset::objective::Objective;
 use gputexel_dataset::{Dataset, Split};
 use gputexel_io::{Error, Result, median};
@@ -12,9 +13,6 @@ use gputexel_tune::{
     MIN_CLUSTERS, RunConfig, RunParts, Sandwich, Spread, UncertaintyRequest, bootstrap, bytes_needed,
     check_members, sandwich,
 };
-
-use crate::event::{RunEvent, RunObserver};
-use crate::memory;
 
 /// Distance from the optimum, in standard errors, above which there is a warning.
 pub const OFF_OPTIMUM: f64 = 0.5;
@@ -37,7 +35,7 @@ fn obstacle(request: UncertaintyRequest, data: &Dataset) -> Option<String> {
         return Some(format!("no standard errors for {count} parameters: the limit is {most}"));
     }
     let needed = bytes_needed(parameters, data.len());
-    memory::shortage(needed).map(|free| {
+    gputexel_io::memory::available().filter(|&free| free < needed).map(|free| {
         let (needed, free) = (bytes(needed), bytes(free));
         format!("standard errors of {count} parameters need {needed} of memory, but only {free} is free")
     })
@@ -71,15 +69,14 @@ pub(crate) fn check(
         games.insert(data.game(n));
         games.len() as u64 >= MIN_CLUSTERS
     });
-    match enough {
-        true => Ok(()),
-        false => {
-            let what = if data.has_games() { "games" } else { "positions" };
-            let count = games.len();
-            Err(Error::Usage(format!(
-                "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
-            )))
-        }
+    if enough {
+        Ok(())
+    } else {
+        let what = if data.has_games() { "games" } else { "positions" };
+        let count = games.len();
+        Err(Error::Usage(format!(
+            "{count} {what} are too few for standard errors: at least {MIN_CLUSTERS} are needed"
+        )))
     }
 }
 

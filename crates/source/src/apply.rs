@@ -14,8 +14,7 @@ use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use super::tune::value_text;
 use gputexel_io::params::{ParamEntry, ParamKind, ParamsFile};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 /// Returns the rest of a text after tokens that blanks may stand before.
 fn after<'a>(mut text: &'a str, tokens: &[&str]) -> Option<&'a str> {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use super::characters::{is_space, with_newlines};
 use super::read_text;
 use gputexel_io::params::{Number, ParamKind};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 /// Maximum size of a body, bytes: the worst-case cost of a search is its length times that of the source.
 const LONGEST: usize = 65_536;

@@ -6,7 +6,6 @@ use super::characters::{
     indentation, is_space, is_word, line_end, line_start, next_line, without_blank_edges,
 };
 
-/// A replacement in a text: its position, and the number of bytes removed and inserted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edit {
     pub at: usize,

@@ -263,7 +263,6 @@ impl<'a> Scan<'a> {
             .then(|| self.word(start))
     }
 
-    /// Returns the commas of a bracket.
     fn commas(&self, open: usize) -> impl Iterator<Item = usize> {
         let end = self.partner[open].unwrap_or(self.tokens.len());
         (open + 1..end).filter(move |&i| self.is(i, b',') && self.around[i] == Some(open))
@@ -326,7 +325,6 @@ impl<'a> Scan<'a> {
         (!self.word(at).is_empty()).then_some(at)
     }
 
-    /// Returns the name on the left of an assignment.
     fn declared(&self, equals: usize) -> Option<String> {
         let words = self.statement(equals)..equals;
         let mut after =
@@ -335,7 +333,6 @@ impl<'a> Scan<'a> {
         typed.or_else(|| self.before_dimensions(equals)).map(|at| self.word(at).to_string())
     }
 
-    /// Returns the name of the function around a token.
     fn function(&self, at: usize) -> String {
         let blocks = std::iter::successors(self.around[at], |&open| self.around[open]);
         let mut functions = blocks.filter(|&open| self.is(open, b'{')).filter_map(|open| {

@@ -2,8 +2,7 @@
 
 use super::blocks::{Block, Body};
 use super::characters::{ends_with_point, is_digit, is_space, is_word};
-use gputexel_io::Result;
-use gputexel_io::shown;
+use gputexel_io::{Result, shown};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
@@ -26,7 +25,7 @@ enum Minus {
 
 impl Template {
     /// `d-25@` subtracts 25.
-    pub fn parse(body: &str, prefix: &str) -> std::result::Result<Self, (usize, String)> {
+    pub fn parse(body: &str, prefix: &str) -> Result<Self, (usize, String)> {
         let mut template = Self::default();
         let mut unnamed = 0;
         let mut rest = 0;
@@ -40,22 +39,19 @@ impl Template {
                 suffix = unnamed.to_string();
             }
             let name = format!("{prefix}_{suffix}");
-            match number_before(body, rest, at) {
-                Some(start) => {
-                    let start = checked_start(body, start, at)?;
-                    if let Some(end) = fraction_behind(&body[at + 1..]) {
-                        let whole = shown(&body[start..at]);
-                        let part = shown(&body[at + 1..at + 1 + end]);
-                        return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
-                    }
-                    template.push_text(&body[rest..start]);
-                    let text = body[start..at].to_string();
-                    template.segments.push(Segment::Number { text, name });
+            if let Some(start) = number_before(body, rest, at) {
+                let start = checked_start(body, start, at)?;
+                if let Some(end) = fraction_behind(&body[at + 1..]) {
+                    let whole = shown(&body[start..at]);
+                    let part = shown(&body[at + 1..at + 1 + end]);
+                    return Err((start, format!("'{whole}@{part}': marked is a part of a number")));
                 }
-                None => {
-                    template.push_text(&body[rest..at]);
-                    template.segments.push(Segment::Name(name));
-                }
+                template.push_text(&body[rest..start]);
+                let text = body[start..at].to_string();
+                template.segments.push(Segment::Number { text, name });
+            } else {
+                template.push_text(&body[rest..at]);
+                template.segments.push(Segment::Name(name));
             }
             rest = suffix_end;
         }
@@ -138,7 +134,7 @@ pub(super) fn number_before(text: &str, from: usize, end: usize) -> Option<usize
     Some(start)
 }
 
-fn checked_start(body: &str, start: usize, at: usize) -> std::result::Result<usize, (usize, String)> {
+fn checked_start(body: &str, start: usize, at: usize) -> Result<usize, (usize, String)> {
     let number = &body[start..at];
     let before = body[..start].chars().next_back();
     if let Some(unsigned) = number.strip_prefix('-') {
@@ -184,7 +180,6 @@ fn fraction_behind(text: &str) -> Option<usize> {
     (is_suffix && !rest.starts_with('.')).then_some(1 + word.len())
 }
 
-/// Words before a sign.
 const BEFORE_SIGNS: &str =
     "return case throw co_return co_yield co_await else do and or not xor in is match if while yield";
 

@@ -8,8 +8,7 @@ use super::layout::Edit;
 use super::pattern::Found;
 use super::sources::{Source, Sources};
 use super::state::{Placed, State};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 #[derive(Debug)]
 struct Visit {

@@ -1,7 +1,7 @@
 //! The plan of a command, computed before anything is written.
 
 use std::borrow::Cow;
-use std::fmt::{Display, Formatter, Write as _};
+use std::fmt::{Display, Formatter};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -181,7 +181,7 @@ fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
     let hunks: Vec<Hunk> = diff.hunks().collect();
     let mut text = String::new();
     if !hunks.is_empty() {
-        let _ = writeln!(text, "--- {old}\n+++ {new}");
+        text += &format!("--- {old}\n+++ {new}\n");
     }
     for group in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
         let (first, last) = (&group[0], &group[group.len() - 1]);
@@ -189,7 +189,7 @@ fn unified(before: &str, after: &str, old: &str, new: &str) -> String {
         let trail = (a.len() as u32 - last.before.end).min(CONTEXT);
         let whole = first.before.start - lead..last.before.end + trail;
         let new = first.after.start - lead..last.after.end + trail;
-        let _ = writeln!(text, "@@ -{} +{} @@", place(&whole), place(&new));
+        text += &format!("@@ -{} +{} @@\n", place(&whole), place(&new));
         let mut at = whole.start;
         for hunk in group {
             put(&mut text, ' ', &a, at..hunk.before.start);

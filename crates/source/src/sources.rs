@@ -114,7 +114,6 @@ pub struct Change {
     pub params: bool,
 }
 
-/// A source as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
     pub path: PathBuf,

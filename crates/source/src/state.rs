@@ -10,8 +10,7 @@ use super::nearest::nearest;
 use super::pattern::{Found, Pattern};
 use super::plan::PlannedBlock;
 use super::sources::{Source, Sources};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 pub(super) struct Placed<'a> {
     pub block: &'a Block,

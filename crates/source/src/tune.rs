@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::blocks::{Block, Declared, Setting, TuneFile};
 use super::characters::{is_space, is_word, next_line, number_value, whole_text, without_blank_edges};
-use super::layout::Edit;
-use super::layout::{apart, replace_part};
+use super::layout::{Edit, apart, replace_part};
 use super::names::Template;
 use super::order::{History, uncover, verify_reversible};
 use super::pattern::Pattern;
@@ -13,8 +12,7 @@ use super::plan::{PatchPlan, PlannedBlock, PlannedValue, finish, params_path, re
 use super::sources::{Source, Sources};
 use super::state::{Placed, State, place, refuse_others};
 use gputexel_io::params::{Number, ParamEntry, ParamKind, ParamsFile, plain};
-use gputexel_io::shown;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, shown};
 
 pub fn plan_tune(tune: &Path, folder: &Path) -> Result<PatchPlan> {
     let params_path = params_path(tune)?;
@@ -71,18 +69,17 @@ fn add_parameters(
             let reason = format!("{} is too large a number", shown(text));
             return Err(p.block.error(&tune.path, p.block.line, reason));
         }
-        match params.get_mut(name) {
-            Some(entry) => entry.not_used = false,
-            None => {
-                // 12.0 is not an integer in C: division by it would change.
-                let kind = if text.contains('.') { ParamKind::Float } else { ParamKind::Int };
-                let mut entry = ParamEntry::from_source(name, kind, value);
-                if kind == ParamKind::Float {
-                    // A step of 1 is for integers, which cannot move by less.
-                    entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
-                }
-                params.push(entry);
+        if let Some(entry) = params.get_mut(name) {
+            entry.not_used = false
+        } else {
+            // 12.0 is not an integer in C: division by it would change.
+            let kind = if text.contains('.') { ParamKind::Float } else { ParamKind::Int };
+            let mut entry = ParamEntry::from_source(name, kind, value);
+            if kind == ParamKind::Float {
+                // A step of 1 is for integers, which cannot move by less.
+                entry.step = Number::new((entry.max.value - entry.min.value) / 20.0);
             }
+            params.push(entry);
         }
     }
     Ok(())
@@ -243,18 +240,15 @@ impl BlockEdit<'_> {
         let changes = if body.is_some() { whole } else { &found.marks };
         self.history.check_visit(p.block, &found, changes, &tune.path)?;
         self.history.visit(p.block, found.range.clone());
-        match body {
-            Some(body) => {
-                let edit = replace_part(&mut source.text, found.range, body, source.newline);
-                self.history.record(edit);
-            }
-            None => {
-                let names: Vec<&str> = p.context.names().collect();
-                for (mark, name) in found.marks.into_iter().zip(names).rev() {
-                    let new = apart(&source.text, &mark, name);
-                    self.history.record(Edit { at: mark.start, removed: mark.len(), added: new.len() });
-                    source.text.replace_range(mark, &new);
-                }
+        if let Some(body) = body {
+            let edit = replace_part(&mut source.text, found.range, body, source.newline);
+            self.history.record(edit);
+        } else {
+            let names: Vec<&str> = p.context.names().collect();
+            for (mark, name) in found.marks.into_iter().zip(names).rev() {
+                let new = apart(&source.text, &mark, name);
+                self.history.record(Edit { at: mark.start, removed: mark.len(), added: new.len() });
+                source.text.replace_range(mark, &new);
             }
         }
         Ok(())

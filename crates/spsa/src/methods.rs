@@ -82,11 +82,11 @@ impl Observation<'_> {
     }
 }
 
-/// A rule with what it has learnt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Method {
     schedule: Schedule,
-    c_end: Vec<f64>,
+    /// How far each side is moved from the middle at the last iteration, by parameter.
+    pub c_end: Vec<f64>,
     rule: Rule,
 }
 
@@ -122,11 +122,6 @@ impl Method {
         };
         let c_end = variables.iter().map(|v| v.c_end).collect();
         Ok(Self { schedule: settings.schedule, c_end, rule })
-    }
-
-    /// How far each side is moved from the middle at the last iteration, by parameter.
-    pub fn c_end(&self) -> &[f64] {
-        &self.c_end
     }
 
     pub fn r_end(&self) -> Option<&[f64]> {
@@ -274,7 +269,7 @@ mod tests {
         for k in 1..=500 {
             let delta: Vec<i8> = (0..n).map(|_| if rng.random() { 1 } else { -1 }).collect();
             let factors = rule.factors(k);
-            let c = |i: usize| f64::from(delta[i]) * rule.c_end()[i] * factors.c;
+            let c = |i: usize| f64::from(delta[i]) * rule.c_end[i] * factors.c;
             let plus: Vec<f64> = (0..n).map(|i| (theta[i] + c(i)).clamp(-60.0, 60.0)).collect();
             let minus: Vec<f64> = (0..n).map(|i| (theta[i] - c(i)).clamp(-60.0, 60.0)).collect();
             let y = f64::from(rng.random_range(-2..=2));

@@ -1,6 +1,5 @@
 //! TOML as text: values, tables of parameters, and where an error is.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use toml::Value;
@@ -31,7 +30,7 @@ pub(crate) fn parameter_table(variable: &Variable) -> String {
     let Variable { name, start, min, max, integer, c_end, r_end, s, sigma, simul_elo } = variable;
     let mut out = format!("[[parameter]]\nname = {}\n", Value::String(name.clone()));
     let mut set = |key: &str, value: f64| {
-        let _ = writeln!(out, "{key} = {}", number(value));
+        out += &format!("{key} = {}\n", number(value));
     };
     set("start", *start);
     set("min", *min);
@@ -45,6 +44,6 @@ pub(crate) fn parameter_table(variable: &Variable) -> String {
     if *simul_elo != 0.0 {
         set("simul_elo", *simul_elo);
     }
-    let _ = writeln!(out, "integer = {integer}");
+    out += &format!("integer = {integer}\n");
     out
 }

@@ -103,7 +103,7 @@ impl Tuner {
         perturbation.clear();
         perturbation.k = k;
         let Settings { rounding, as_published, .. } = self.settings;
-        let parameters = self.variables.iter().zip(&self.theta).zip(self.method.c_end());
+        let parameters = self.variables.iter().zip(&self.theta).zip(&self.method.c_end);
         for (i, ((variable, &theta), c_end)) in parameters.enumerate() {
             let delta = if rng.next_u32() >> 31 == 1 { 1 } else { -1 };
             let (sign, c) = (f64::from(delta), c_end * factors.c);
@@ -277,7 +277,7 @@ impl Tuner {
     /// rounding. (Of pairs of three points, A, which is what they are worth.)
     pub fn c_now(&self, i: usize) -> f64 {
         let rule = &self.method;
-        let c = rule.c_end()[i] * rule.factors(self.asked.max(1)).c;
+        let c = rule.c_end[i] * rule.factors(self.asked.max(1)).c;
         if self.settings.as_published {
             return c;
         }

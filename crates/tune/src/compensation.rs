@@ -14,14 +14,11 @@ use gputexel_model::Prior;
 const AHEAD_CP: std::ops::RangeInclusive<f64> = 200.0..=450.0;
 
 const COMPENSATED: f64 = 0.75;
-
 /// Below it, results of middlegames are not only noisy: in self-play at few nodes they are 0.82 to 0.91.
 const CLEARLY_COMPENSATED: f64 = 0.7;
-
 /// By how much more the same advantage must bring in the endgame, where little can compensate for it: 0.14 to
 /// 0.25 in games of people and of the best engines, 0 to 0.1 in self-play and where results are only noisier.
 const MORE_IN_ENDGAMES: f64 = 0.12;
-
 /// Standard errors beyond which a mean is clear, and which are enough if endgames say the same.
 const CLEAR: f64 = 2.0;
 const PROBABLE: f64 = 1.0;

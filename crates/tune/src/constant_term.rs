@@ -53,10 +53,7 @@ impl ConstantTerm {
             return None;
         }
         let held_out: Vec<u32> = split.held_out().map(|n| n as u32).collect();
-        let which = match held_out.is_empty() {
-            true => split.training().map(|n| n as u32).collect(),
-            false => held_out,
-        };
+        let which = if held_out.is_empty() { split.training().map(|n| n as u32).collect() } else { held_out };
         let [before, after] = scores.losses(data, objective, &which)?;
         let parts = terms.into_iter().map(|term| {
             let mut alone = prior.to_vec();

@@ -21,7 +21,6 @@ pub struct Tuning<'a> {
     run: Run<'a>,
     optimizer: Box<dyn Optimizer>,
     progress: Progress,
-    /// Seconds of work in earlier sessions.
     seconds_before: f64,
     started: Instant,
 }
@@ -39,15 +38,12 @@ pub enum Event<'a> {
         loss: f64,
         held_out: Option<f64>,
         gradient_norm: Option<f64>,
-        /// Seconds of work so far.
         seconds: f64,
         pairs: u64,
-        /// Further details of the method.
         details: Option<SwarmDetails>,
     },
     /// The state may be stored now.
     State {
-        /// Creates the checkpoint to store.
         checkpoint: &'a dyn Fn() -> Checkpoint,
         last: bool,
     },
@@ -247,7 +243,6 @@ impl<'a> Tuning<'a> {
         Ok(values)
     }
 
-    /// Keeps the best of the judged candidates.
     fn judge(&mut self, z: &[f64], values: &[f64]) {
         let size = self.run.problem.parameterization.dimension();
         let progress = &mut self.progress;

@@ -70,12 +70,11 @@ impl FileLoss {
         let data = dataset::read_positions(datasets)?;
         let theta = theta(&data.metadata().feature_set)?;
         let all: Vec<u32> = (0..data.len() as u32).collect();
-        let (k, origin) = match k {
-            Some(known) => known,
-            None => {
-                let scores = exact_scores(&data, &theta, &all);
-                (fit_scale(&data, &scores, &all, loss)?.k, ScaleOrigin::Fitted)
-            }
+        let (k, origin) = if let Some(known) = k {
+            known
+        } else {
+            let scores = exact_scores(&data, &theta, &all);
+            (fit_scale(&data, &scores, &all, loss)?.k, ScaleOrigin::Fitted)
         };
         let value = exact_loss(&data, Objective { k, loss }, &theta, &all);
         if !value.is_finite() {

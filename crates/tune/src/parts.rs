@@ -1,9 +1,8 @@
 use std::sync::atomic::AtomicBool;
 
+use super::RunConfig;
 use gputexel_dataset::{Dataset, Layout, Split};
 use gputexel_eval::Backend;
-
-use super::RunConfig;
 
 /// Settings, positions and backend of a run, as needed by the steps after optimization.
 #[derive(Clone, Copy)]

@@ -2,15 +2,14 @@
 
 use std::time::Instant;
 
-use gputexel_dataset::objective::Objective;
-use gputexel_io::Result;
-
 use super::single_steps::interrupted;
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig, Outcome, Rounded, Rounding,
     RoundingOutcome, RunConfig, RunParts, SingleSteps, StopReason, Stopping, Tuning, Watch, exact_loss,
     gauss_newton_matrix, round, space_of,
 };
+use gputexel_dataset::objective::Objective;
+use gputexel_io::Result;
 
 #[derive(Clone, Debug)]
 pub struct Polish {

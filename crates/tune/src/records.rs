@@ -26,7 +26,7 @@ pub struct EpochRecord {
     pub details: Option<SwarmDetails>,
 }
 
-fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+fn null_as_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
@@ -80,9 +80,7 @@ pub struct CoordinateUncertainty {
     pub bootstrap: Option<Option<Interval>>,
 }
 
-fn present<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<Option<Interval>>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Interval>>, D::Error> {
     Option::<Interval>::deserialize(deserializer).map(Some)
 }
 

@@ -2,17 +2,16 @@
 
 use std::time::Instant;
 
-use gputexel_dataset::objective::Objective;
-use gputexel_eval::cpu::CpuEvaluator;
-use gputexel_eval::{Population, Request};
-use gputexel_io::Result;
-use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
-
 use super::single_steps::interrupted;
 use super::{
     ExactProblem, GAUSS_NEWTON_LIMIT, OptimizerConfig, Outcome, Rounded, Rounding, RunParts, SingleSteps,
     StopReason, Survey, Watch, round, space_of,
 };
+use gputexel_dataset::objective::Objective;
+use gputexel_eval::cpu::CpuEvaluator;
+use gputexel_eval::{Population, Request};
+use gputexel_io::Result;
+use gputexel_model::{Parameterization, RoundingRecord, SingleStepsRecord};
 
 /// Rounding of a result, and the effect of single steps from it.
 #[derive(Clone, Debug)]
@@ -56,10 +55,7 @@ pub fn round_outcome(
         let mut search = SingleSteps::try_new(&problem, &outcome.z)?;
         // A result that was stopped early, or is judged by held-out positions, is not optimized further.
         let ended = outcome.reason == StopReason::Converged && split.held_out_part().is_none();
-        let survey = match ended {
-            true => search.descend(watch)?,
-            false => search.survey(watch)?,
-        };
+        let survey = if ended { search.descend(watch)? } else { search.survey(watch)? };
         outcome.z = search.z().to_vec();
         RoundingOutcome {
             rounded: None,

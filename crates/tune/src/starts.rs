@@ -16,7 +16,6 @@ use gputexel_model::program::{CompiledProgram, Input, Term, TermActivity};
 pub const MOST_STARTS: usize = 64;
 /// Default number of starts if a term is dead under the prior.
 pub const DEFAULT_STARTS: usize = 5;
-
 /// Number of steps of a fit, which need not end at the optimum.
 const EPOCHS: u64 = 20;
 const MEASURED: usize = 1 << 14;

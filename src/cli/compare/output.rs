@@ -1,20 +1,17 @@
 //! Output of `compare`.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::report::{change_boards, grouped};
-use gputexel::run::comparison::{Change, DIFFERENCE_ERRORS_NOTE, Differences};
+use gputexel::run::comparison::{DIFFERENCE_ERRORS_NOTE, Differences};
 
 use super::super::context::Context;
 use super::super::output::print_result;
 use super::super::style::columns;
 use super::super::table::{aligned, some_of};
 
-/// Maximum number of names shown of parameters that only one side has.
 const NAMES: usize = 12;
 
-/// Prints the comparison of two.
 pub fn print(
     context: &Context,
     found: &Differences,
@@ -34,11 +31,10 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
             "" => String::new(),
             optimizer => format!(", {optimizer}"),
         };
-        let _ = writeln!(out, "{name:<12}{} ({}{optimizer}{loss})", side.name, side.file.feature_set);
+        out += &format!("{name:<12}{} ({}{optimizer}{loss})\n", side.name, side.file.feature_set);
     }
-    let _ = writeln!(
-        out,
-        "values      {} in both, {} differ; change {:.2} cp (RMS), at most {:.1}",
+    out += &format!(
+        "values      {} in both, {} differ; change {:.2} cp (RMS), at most {:.1}\n",
         grouped(found.changes.len() as u64),
         grouped(found.changed() as u64),
         found.rms(),
@@ -47,26 +43,26 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     let (known, beyond) = found.beyond();
     if known > 0 {
         let (known, beyond) = (grouped(known as u64), grouped(beyond as u64));
-        let _ =
-            writeln!(out, "errors      {beyond} of {known} values differ by more than two standard errors");
+        out += &format!("errors      {beyond} of {known} values differ by more than two standard errors\n");
     }
     if let Some(losses) = &found.losses {
         let table = losses.table();
-        let _ = writeln!(out, "\n{}", table.caption);
+        out += &format!("\n{}\n", table.caption);
         let rows: Vec<Vec<String>> = std::iter::once(table.header).chain(table.rows).collect();
         out += &aligned(&rows, 2);
         if let Some(text) = losses.difference_in_words() {
-            let _ = writeln!(out, "B - A       {text}");
+            out += &format!("B - A       {text}\n");
         }
     }
     let boards = change_boards(&found.both, board, columns());
     if !boards.is_empty() {
-        let _ = write!(out, "\nChanges from A to B, centipawns:\n\n{boards}");
+        out += &format!("\nChanges from A to B, centipawns:\n\n{boards}");
     }
     if found.changed() > 0 {
-        let _ = writeln!(out, "\nLargest changes:");
+        out += "\nLargest changes:\n";
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
-        rows.extend(found.largest.iter().take(top).filter(|change| change.difference() != 0.0).map(row));
+        let largest = found.largest.iter().take(top).filter(|change| change.difference() != 0.0);
+        rows.extend(largest.map(|change| change.row(UNKNOWN, "")));
         out += &aligned(&without_unknown(rows), 2);
         let notes = [
             found.constant_in_words(),
@@ -76,11 +72,11 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
     }
     for (only, side) in found.only.iter().zip(["A", "B"]) {
         if !only.is_empty() {
-            let _ = writeln!(out, "only in {side}   {}", some_of(only, NAMES));
+            out += &format!("only in {side}   {}\n", some_of(only, NAMES));
         }
     }
     if let Some(path) = html {
-        let _ = writeln!(out, "written     {}", path.display());
+        out += &format!("written     {}\n", path.display());
     }
     out
 }
@@ -96,19 +92,6 @@ fn without_unknown(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
         row.into_iter().zip(&says).filter(|(_, says)| **says).map(|(cell, _)| cell).collect()
     };
     rows.into_iter().map(kept).collect()
-}
-
-fn row(change: &Change) -> Vec<String> {
-    let error = |error: Option<f64>| error.map_or(UNKNOWN.to_string(), |error| format!("{error:.1}"));
-    vec![
-        change.name.clone(),
-        format!("{:.1}", change.values[0]),
-        error(change.errors[0]),
-        format!("{:.1}", change.values[1]),
-        error(change.errors[1]),
-        format!("{:+.1}", change.difference()),
-        change.in_errors().map_or(UNKNOWN.to_string(), |z| format!("{z:+.1}")),
-    ]
 }
 
 #[cfg(test)]

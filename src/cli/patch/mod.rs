@@ -129,7 +129,6 @@ struct Outcome<'a> {
     text: String,
 }
 
-/// Writes a plan unless it is a dry run, and reports it.
 fn finish(outcome: Outcome<'_>, dry_run: bool, context: &Context) -> anyhow::Result<()> {
     let Outcome { command, plan, folder, mut object, mut text } = outcome;
     let written = if dry_run { Written::default() } else { write(plan, folder, command)? };

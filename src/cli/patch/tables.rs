@@ -31,7 +31,6 @@ pub struct TablesArgs {
     dry_run: bool,
 }
 
-/// Runs `tables`.
 pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let values = TableValues::read(&args.params)?;
     let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;

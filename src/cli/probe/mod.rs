@@ -3,7 +3,6 @@
 pub mod losses;
 mod rounds;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use gputexel::matches::probe::{
 use gputexel::matches::{cores, deadline_from_seconds};
 use gputexel::spsa::lists::{ListEntry, read_list};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish};
 use rounds::RoundArgs;
 use serde_json::json;
 
@@ -212,7 +211,6 @@ impl Subcommand for ProbeArgs {
     }
 }
 
-/// Progress as a bar, or as lines.
 struct Display {
     bar: ProgressBar,
     timer: Option<LineTimer>,
@@ -221,10 +219,7 @@ struct Display {
 
 impl Display {
     fn begin(context: &Context) -> Self {
-        let bar = if context.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} positions, {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(0, "{bar:16} {pos}/{len} positions, {wide_msg}");
         let timer = context.prints_lines().then(LineTimer::start);
         Self { bar: bar.with_finish(ProgressFinish::AndClear), timer, begun: Instant::now() }
     }
@@ -232,9 +227,7 @@ impl Display {
     fn show(&mut self, event: ProbeEvent<'_>, context: &Context) {
         match event {
             ProbeEvent::Read(read) => {
-                let mut text = String::new();
-                read.sources.iter().for_each(|source| describe_source(&mut text, source));
-                self.print(&text, context);
+                self.print(&read.sources.iter().map(describe_source).collect::<String>(), context);
             }
             ProbeEvent::Surveyed(survey) => {
                 self.print(&describe_survey(survey), context);
@@ -303,8 +296,7 @@ fn describe_survey(survey: &Survey) -> String {
     let record = &survey.record;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<12}{value}");
+        text += &format!("{name:<12}{value}\n");
     };
     let question = record.ask.parse::<Ask>().map_or("", Ask::words);
     let pattern = record.pattern.as_ref().map_or(String::new(), |pattern| format!(", read as '{pattern}'"));
@@ -385,12 +377,12 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     };
     if !idle.is_empty() {
         let list = some_of(&idle, NAMED);
-        let _ = writeln!(text, "no effect   {}, in no position, not tuned: {list}", share(&idle));
+        text += &format!("no effect   {}, in no position, not tuned: {list}\n", share(&idle));
     }
     if !bent.is_empty() {
         let list = some_of(&bent, NAMED);
         let words = "with an effect only together or when moved far, not tuned";
-        let _ = writeln!(text, "flat        {}, {words}: {list}", share(&bent));
+        text += &format!("flat        {}, {words}: {list}\n", share(&bent));
     }
     let small = &report.small;
     if small.matter() {
@@ -401,10 +393,10 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
             [] => String::new(),
             names => format!("; none is larger for {}", some_of(names, NAMED)),
         };
-        let _ = writeln!(text, "small       {counts} {words}{names}");
+        text += &format!("small       {counts} {words}{names}\n");
     }
     if report.lost > 0 {
-        let _ = writeln!(text, "left out    {} without an evaluation", counted(report.lost, "position"));
+        text += &format!("left out    {} without an evaluation\n", counted(report.lost, "position"));
     }
     let check = &report.check;
     let linear = report.survey.record.is_linear();
@@ -420,19 +412,17 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     } else {
         ", and --rounds measures again around new values"
     };
-    let _ = writeln!(
-        text,
-        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}{rounds}",
+    text += &format!(
+        "check       predictions under random values differ by {:.2} cp on average, at most {:.1}{verdict}{rounds}\n",
         check.mean_cp(),
         check.largest_cp
     );
     if !report.blamed.is_empty() {
         let list = some_of(&report.blamed, NAMED);
-        let _ = writeln!(text, "not linear  {list}, by these differences");
+        text += &format!("not linear  {list}, by these differences\n");
     }
-    let _ = writeln!(
-        text,
-        "{}: {}, {}, {:.1} coefficients per position, {}",
+    text += &format!(
+        "{}: {}, {}, {:.1} coefficients per position, {}\n",
         import.output,
         counted(import.positions, "position"),
         counted(import.features as u64, "parameter"),
@@ -441,9 +431,8 @@ fn describe(report: &ProbeReport, goes_on: bool) -> String {
     );
     text += &result_table(&import.results, ["White wins", "Black wins"], import.positions);
     let per_second = report.evaluations as f64 / report.seconds.max(1e-9);
-    let _ = writeln!(
-        text,
-        "{} in {}, {}/s",
+    text += &format!(
+        "{} in {}, {}/s\n",
         counted(report.evaluations, "evaluation"),
         duration(report.seconds),
         grouped(per_second as u64)

@@ -23,7 +23,6 @@ use super::losses::{mean_loss, with_targets};
 
 /// In the first round, in steps, and in the last region that is tried.
 const REACH: [f64; 2] = [4.0, 0.25];
-
 /// Share of the loss that a round has to gain for another one to follow.
 const WORTH: f64 = 1e-5;
 
@@ -132,19 +131,19 @@ impl RoundArgs {
                 words = words.flag("--k", config.as_ref().map(|config| config.k));
             }
             words = words.and((overwrite && !says("--force")).then_some("--force")).and(own);
-            run(words.as_slice(), true, context).map_err(|error| {
-                match context.cancel.load(Ordering::Relaxed) {
-                    true => {
-                        Error::Interrupted(format!("in {name}; the same command with --resume continues"))
-                            .into()
-                    }
-                    false => error,
+            run(&words, true, context).map_err(|error| {
+                if context.cancel.load(Ordering::Relaxed) {
+                    Error::Interrupted(format!("in {name}; the same command with --resume continues")).into()
+                } else {
+                    error
                 }
             })?;
             let record: RunRecord = RunFolder::view(&folder).record(Kind::Run)?;
             let settings = config.get_or_insert(record.config);
             let data = dataset::read(&data)?;
-            let values = values_of(&folder)?;
+            // The same for both phases.
+            let tuned = ParameterFile::read(&folder.join(PARAMETERS))?;
+            let values: Vec<f64> = tuned.parameters.iter().map(|record| record.mg).collect();
             if values == probed.values() {
                 break;
             }
@@ -174,12 +173,6 @@ impl RoundArgs {
         }
         Ok(rounds)
     }
-}
-
-/// The same for both phases.
-fn values_of(folder: &Path) -> Result<Vec<f64>> {
-    let file = ParameterFile::read(&folder.join(PARAMETERS))?;
-    Ok(file.parameters.iter().map(|record| record.mg).collect())
 }
 
 /// Losses of an engine's own evaluations, before and after a change of its values.

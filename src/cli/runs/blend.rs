@@ -1,7 +1,5 @@
 //! Output about search scores in the targets.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::dataset::Blend;
 use gputexel::run::Start;
 use gputexel::tuning::BlendRecord;
@@ -34,7 +32,7 @@ pub fn blend_lines(start: &Start<'_>) -> String {
     if without > 0 {
         let positions = counted(without, "position");
         let share = percent(without, start.data.len() as u64);
-        let _ = writeln!(out, "            {positions} without a score ({share}): result only");
+        out += &format!("            {positions} without a score ({share}): result only\n");
     }
     out
 }

@@ -1,7 +1,5 @@
 //! Why a run ended, with the flags that control it, and which loss it minimized.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::io::weight_text;
 use gputexel::model::Penalty;
 use gputexel::run::Tuned;
@@ -82,9 +80,8 @@ pub fn joint_lines(tuned: &Tuned) -> String {
     if let (Some(scale), Some(loss)) = (tuned.record.scale, tuned.loss_at_prior_k)
         && scale.mode == ScaleMode::Joint
     {
-        let _ = writeln!(
-            out,
-            "            both at K {:.6}; the prior has {loss:.10} at the K fitted on it, {:.6}",
+        out += &format!(
+            "            both at K {:.6}; the prior has {loss:.10} at the K fitted on it, {:.6}\n",
             tuned.config().k,
             scale.on_prior
         );

@@ -1,6 +1,5 @@
 //! Output of a run in progress: the opening and its progress.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::trace::ImportReport;
 use gputexel::tuning::{EpochRecord, Stopping};
 use gputexel::{Error, Result};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 use super::super::backend::program;
 use super::super::context::Context;
@@ -32,28 +31,25 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
         true => counted(data.metadata().games, "game"),
         false => "no games: split by position".to_string(),
     };
-    let _ = writeln!(
-        out,
-        "dataset     {}, {}, {} ({})",
+    out += &format!(
+        "dataset     {}, {}, {} ({})\n",
         counted(data.len() as u64, "position"),
         games,
         counted(2 * data.feature_count() as u64, "parameter"),
         data.metadata().feature_set.name()
     );
     if split.held_out_part().is_some() {
-        let _ = writeln!(out, "held out    {}", counted(split.held_out().count() as u64, "position"));
+        out += &format!("held out    {}\n", counted(split.held_out().count() as u64, "position"));
     }
-    let _ = writeln!(out, "backend     {backend}");
-    let _ = writeln!(out, "prior       {}", config.prior);
+    out += &format!("backend     {backend}\n");
+    out += &format!("prior       {}\n", config.prior);
     if let Some(basis) = config.named_basis() {
-        let _ =
-            writeln!(out, "basis       {}, {}", basis.name, counted(basis.dimension() as u64, "coordinate"));
+        out += &format!("basis       {}, {}\n", basis.name, counted(basis.dimension() as u64, "coordinate"));
         let first = basis.theta(&basis.start());
         let moved = first.iter().zip(&config.prior_theta).filter(|(a, b)| (*a - *b).abs() > 1e-9).count();
         if moved > 0 {
-            let _ = writeln!(
-                out,
-                "start       not at the prior for {moved} of {}, because of the basis or its bounds",
+            out += &format!(
+                "start       not at the prior for {moved} of {}, because of the basis or its bounds\n",
                 counted(first.len() as u64, "parameter")
             );
         }
@@ -63,10 +59,10 @@ fn print_opening(start: &Start<'_>) -> Result<()> {
     out += &starts_line(start);
     out += &strength_lines(start);
     if let Some(epochs) = resumed {
-        let _ = writeln!(out, "resumed     after {}", counted(epochs, "epoch"));
+        out += &format!("resumed     after {}\n", counted(epochs, "epoch"));
     }
     if let Some(folder) = start.folder {
-        let _ = writeln!(out, "run         {}", folder.path().display());
+        out += &format!("run         {}\n", folder.path().display());
     }
     print_text(&out)
 }
@@ -76,15 +72,11 @@ pub struct Observer<'a> {
     /// True to print settings and choices before the first step.
     verbose: bool,
     progress: Option<Progress>,
-    /// Progress of reading before the run.
     reading: Option<Reading>,
-    /// Progress of decisions before the run.
     deciding: Option<Decision>,
-    /// True once training has begun.
     started: bool,
     /// True if positions were extracted, which are deleted with the folder unless training begins.
     extracted: bool,
-    /// Progress of a bootstrap.
     resamples: Option<Resamples>,
     /// Folder from which an interrupted run can be resumed.
     pub resumable: Option<PathBuf>,
@@ -213,16 +205,12 @@ struct Decision {
     what: Deciding,
     bar: ProgressBar,
     begun: Instant,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
 impl Decision {
     fn begin(context: &Context, what: Deciding) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(1000),
-            false => ProgressBar::hidden(),
-        };
+        let bar = if context.shows_progress() { ProgressBar::new(1000) } else { ProgressBar::hidden() };
         bar.enable_steady_tick(Duration::from_millis(200));
         let lines = context.prints_lines().then(LineTimer::start);
         Self { what, bar: bar.with_finish(ProgressFinish::AndClear), begun: Instant::now(), lines }
@@ -257,19 +245,12 @@ fn left_text(seconds: f64, share: f64) -> Option<String> {
 
 struct Resamples {
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
 }
 
 impl Resamples {
     fn begin(context: &Context, members: usize) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(members as u64),
-            false => ProgressBar::hidden(),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len} resamples, {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(members as u64, "{bar:16} {pos}/{len} resamples, {wide_msg}");
         Self { bar, lines: context.prints_lines().then(LineTimer::start) }
     }
 
@@ -299,10 +280,7 @@ fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
             print_text(&format!("traced      {positions}, {path}, left out {left_out}\n"))?;
         }
     }
-    match told {
-        true => print_text(&format!("numbers     {}\n", grouped(report.features as u64))),
-        false => Ok(()),
-    }
+    if told { print_text(&format!("numbers     {}\n", grouped(report.features as u64))) } else { Ok(()) }
 }
 
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
@@ -329,10 +307,7 @@ fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
             ))?;
         }
     }
-    match told {
-        true => print_text(&format!("dataset     written to {output}\n")),
-        false => Ok(()),
-    }
+    if told { print_text(&format!("dataset     written to {output}\n")) } else { Ok(()) }
 }
 
 struct Progress {
@@ -340,7 +315,6 @@ struct Progress {
     /// True if losses contain a pull toward the prior.
     regularizes: bool,
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
     /// True to print lines for the first and the last epoch in any case.
     verbose: bool,
@@ -352,17 +326,10 @@ struct Progress {
 impl Progress {
     fn begin(context: &Context, start: &Start<'_>, verbose: bool) -> Self {
         let config = &start.record.config;
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(config.stopping.epochs),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {pos}/{len}{wide_msg}") {
-            bar.set_style(style);
-        }
         Self {
             stopping: config.stopping,
             regularizes: config.regularizes(),
-            bar,
+            bar: context.bar(config.stopping.epochs, "{bar:16} {pos}/{len}{wide_msg}"),
             lines: context.prints_lines().then(LineTimer::start),
             verbose,
             skipped: None,

@@ -1,5 +1,3 @@
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::tuning::{Rounding, RoundingOutcome};
 
 use super::super::table::{counted, grouped};
@@ -9,16 +7,16 @@ pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
     let mut out = String::new();
     if let Some((rounding, rounded)) = &outcome.rounded {
         let share = |loss: f64| format!("{:+.2e}", (loss - rounded.loss_real) / rounded.loss_real);
-        let _ = write!(out, "rounded     {rounding}: ");
+        out += &format!("rounded     {rounding}: ");
         if *rounding == Rounding::Local {
             let (loss, steps) = (share(rounded.loss), counted(rounded.steps, "step"));
-            let _ = write!(out, "relative loss {loss}, {steps}; ");
+            out += &format!("relative loss {loss}, {steps}; ");
             if let Some(loss) = rounded.loss_successive {
-                let _ = write!(out, "successive rounding alone {}, ", share(loss));
+                out += &format!("successive rounding alone {}, ", share(loss));
             }
-            let _ = writeln!(out, "naive {}; {:.1} s", share(rounded.loss_naive), outcome.seconds);
+            out += &format!("naive {}; {:.1} s\n", share(rounded.loss_naive), outcome.seconds);
         } else {
-            let _ = writeln!(out, "relative loss {}", share(rounded.loss));
+            out += &format!("relative loss {}\n", share(rounded.loss));
             if wanted == Rounding::Local {
                 out += "            not local: held-out positions chose these values before the training loss was \
                         minimal; single steps would lead on to there\n";
@@ -28,16 +26,12 @@ pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
     let Some(survey) = &outcome.survey else { return out };
     let count = grouped(survey.steps as u64);
     if outcome.exact_steps > 0 {
-        let _ = writeln!(
-            out,
-            "exact       {} improved the exact loss",
-            counted(outcome.exact_steps, "more step")
-        );
+        out +=
+            &format!("exact       {} improved the exact loss\n", counted(outcome.exact_steps, "more step"));
     }
-    let _ = match (survey.improving.len(), survey.smallest_increase) {
-        (0, Some(least)) => writeln!(
-            out,
-            "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e}){}",
+    out += &match (survey.improving.len(), survey.smallest_increase) {
+        (0, Some(least)) => format!(
+            "verified    none of {count} single steps improves the exact loss (smallest increase {least:.2e}){}\n",
             match survey.untried {
                 0 => String::new(),
                 rest => format!(
@@ -46,8 +40,8 @@ pub fn rounding_lines(outcome: &RoundingOutcome, wanted: Rounding) -> String {
                 ),
             }
         ),
-        (0, None) => writeln!(out, "verified    there are no single steps to try"),
-        (_, _) => Ok(()),
+        (0, None) => "verified    there are no single steps to try\n".to_string(),
+        (_, _) => String::new(),
     };
     if outcome.rounded.is_none() && survey.improving.is_empty() {
         out += "            this is a local minimum; Gauss-Newton with --round local usually ends lower\n";

@@ -1,5 +1,3 @@
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::model::Penalty;
 use gputexel::run::Start;
 use gputexel::tuning::{HeldOutGain, ScaleMode, StartsRecord, Strength};
@@ -32,28 +30,28 @@ pub fn strength_lines(start: &Start<'_>) -> String {
         if !weighted.is_empty() {
             let mut kinds: Vec<String> = weighted.iter().map(|penalty| penalty.kind.to_string()).collect();
             kinds.dedup();
-            let _ = writeln!(out, "penalties   {} with given weights: {}", weighted.len(), kinds.join(", "));
+            out += &format!("penalties   {} with given weights: {}\n", weighted.len(), kinds.join(", "));
         }
         return out;
     };
     if strength.keeps_prior {
-        let _ = writeln!(out, "strength    nothing beats the prior on held-out positions: the prior is kept");
+        out += "strength    nothing beats the prior on held-out positions: the prior is kept\n";
     }
     if let Some(gain) = &strength.gain {
         let (folds, gain) = (folds_text(strength), gain_text(gain));
-        let _ = writeln!(out, "strength    chosen over {folds}: held-out loss {gain}");
+        out += &format!("strength    chosen over {folds}: held-out loss {gain}\n");
     }
     if strength.keeps_prior {
         return out;
     }
-    let _ = writeln!(out, "            penalty     weight   without it");
+    out += "            penalty     weight   without it\n";
     for kind in &strength.kinds {
         let worth = kind.worth.map(signed).unwrap_or_default();
         let weight = if kind.weight > 0.0 { format!("{:.1e}", kind.weight) } else { "0".to_string() };
-        let _ = writeln!(out, "            {:<9} {weight:>8}   {worth:>10}", kind.kind.name());
+        out += &format!("            {:<9} {weight:>8}   {worth:>10}\n", kind.kind.name());
     }
     let (effective, all) = (strength.effective, grouped(strength.coordinates as u64));
-    let _ = writeln!(out, "            {effective:.0} effective of {all} parameters");
+    out += &format!("            {effective:.0} effective of {all} parameters\n");
     if effective < 0.5 {
         out += "            too few games to support any change: the values stay those of the prior\n";
     }

@@ -1,6 +1,5 @@
 //! `gputexel spsa init`: writes a configuration to start from.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use gputexel::Error;
@@ -123,7 +122,7 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
             let mut said = format!("{}: {count} to tune: {}{more}\n", path.display(), some.join(", "));
             if !draft.left_out.is_empty() {
                 let count = draft.left_out.len();
-                let _ = writeln!(said, "{count} left out, named at the end of the file");
+                said += &format!("{count} left out, named at the end of the file\n");
             }
             print_text(&said)?;
         }

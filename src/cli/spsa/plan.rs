@@ -1,6 +1,5 @@
 //! `gputexel spsa plan`: plans settings for a number of games.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::PathBuf;
 
 use gputexel::io::Advice;
@@ -105,10 +104,8 @@ pub fn run(args: &PlanArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 fn to_text(plan: &RunPlan) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} games, N = {} pairs, {} % drawn: A {}, alpha 0.602, gamma 0.101, tau {}\n",
+    let mut out = format!(
+        "{} games, N = {} pairs, {} % drawn: A {}, alpha 0.602, gamma 0.101, tau {}\n\n",
         grouped(plan.games),
         grouped(plan.pairs),
         short(100.0 * plan.draw_rate),
@@ -127,7 +124,7 @@ fn to_text(plan: &RunPlan) -> String {
     out += &aligned(&rows, 0);
     let repeats = plan.expected.first().map_or(0, |one| one.gains.repeats);
     let elo = short(plan.elo_available);
-    let _ = writeln!(out, "\nexpected gain of {elo} Elo, {repeats} simulated runs:");
+    out += &format!("\nexpected gain of {elo} Elo, {repeats} simulated runs:\n");
     let mut rows = vec![["method", "mean", "sd", "5 %", "median", "95 %"].map(str::to_string).to_vec()];
     for ExpectedGain { method, gains: s } in &plan.expected {
         let mut row = vec![method.to_string()];
@@ -136,14 +133,13 @@ fn to_text(plan: &RunPlan) -> String {
     }
     out += &aligned(&rows, 0);
     if plan.parameters.len() > RunPlan::MAX_COVARIANCES {
-        let _ = writeln!(
-            out,
-            "bspsa, which gains as much as bspsas, is only simulated for up to {} parameters",
+        out += &format!(
+            "bspsa, which gains as much as bspsas, is only simulated for up to {} parameters\n",
             RunPlan::MAX_COVARIANCES
         );
     }
     for warning in &plan.warnings {
-        let _ = writeln!(out, "warning     {warning}");
+        out += &format!("warning     {warning}\n");
     }
     out
 }

@@ -8,7 +8,7 @@ use gputexel::Error;
 use gputexel::spsa::config::Conf;
 use gputexel::spsa::numbers::shortest_digits;
 use gputexel::spsa::simulator::{Outcome, PaperCell, Scenario, Summary, paper_cells, simulate};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::super::backend::set_threads;
@@ -16,7 +16,6 @@ use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, counted};
 
-/// Maximum number of repeats.
 const MAX_REPEATS: usize = 100_000;
 
 /// Flags of `spsa simulate`.
@@ -97,11 +96,7 @@ pub fn run(args: &SimulateArgs, context: &Context) -> anyhow::Result<()> {
 }
 
 pub fn bar(context: &Context, pairs: u64, title: String) -> ProgressBar {
-    if !context.shows_progress() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} pairs, {eta} left");
-    ProgressBar::new(pairs).with_style(style.expect("the template is well-formed")).with_message(title)
+    context.bar(pairs, "{msg} {wide_bar} {pos}/{len} pairs, {eta} left").with_message(title)
 }
 
 fn print(context: &Context, finished: &[SimulatedCell]) -> gputexel::Result<()> {

@@ -15,9 +15,8 @@ use super::super::output::print_text;
 use super::super::runs::checkpoint_every;
 use super::super::settings::parsed;
 use super::super::table::grouped;
-use super::output;
 use super::progress::Observer;
-use super::{MANY, NewSweepArgs, SweepArgs};
+use super::{MANY, NewSweepArgs, SweepArgs, output};
 
 pub fn start(args: &SweepArgs, context: &Context) -> anyhow::Result<()> {
     // All checks come before anything is written.

@@ -1,5 +1,3 @@
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::Result;
 use gputexel::sweep::{StartedSweep, SweepEnd, SweepResults};
 use gputexel::tuning::sweep::{Ranked, Ranking, SweepConfig, SweepMethod};
@@ -16,24 +14,21 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
         true => counted(data.metadata().games, "game"),
         false => "no games: folds by position".to_string(),
     };
-    let _ = writeln!(
-        out,
-        "dataset     {}, {what}, {} ({})",
+    out += &format!(
+        "dataset     {}, {what}, {} ({})\n",
         counted(data.len() as u64, "position"),
         counted(config.start.len() as u64, "parameter"),
         data.metadata().feature_set.name()
     );
     if let Some(basis) = &config.basis {
-        let _ =
-            writeln!(out, "basis       {}, {}", basis.name, counted(basis.dimension() as u64, "coordinate"));
+        out += &format!("basis       {}, {}\n", basis.name, counted(basis.dimension() as u64, "coordinate"));
     }
     let repeated = match config.seeds.len() {
         1 => String::new(),
         seeds => format!(", repeated {seeds} times"),
     };
-    let _ = writeln!(
-        out,
-        "runs        {}: {} on {} folds{repeated}; {}, {}{}",
+    out += &format!(
+        "runs        {}: {} on {} folds{repeated}; {}, {}{}\n",
         grouped(config.runs() as u64),
         counted(config.grid.len() as u64, "setting"),
         config.folds,
@@ -43,30 +38,23 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     );
     for (loss, k) in &config.k {
         let of = if config.k.len() > 1 { format!(" ({loss})") } else { String::new() };
-        let _ = writeln!(out, "K           {}{of}", scale_forms(*k));
+        out += &format!("K           {}{of}\n", scale_forms(*k));
     }
     if let Some(k) = config.blend_k {
-        let _ = writeln!(out, "blend K     {}", scale_forms(k));
+        out += &format!("blend K     {}\n", scale_forms(k));
     }
-    let _ = match sweep.folder() {
-        Some(folder) => {
-            let how = if sweep.is_resumed() { " (resumed)" } else { "" };
-            writeln!(out, "folder      {}{how}", folder.path().display())
-        }
-        None => {
-            writeln!(out, "folder      none, nothing is kept: --out DIR keeps state, results and a report")
-        }
+    out += &if let Some(folder) = sweep.folder() {
+        let how = if sweep.is_resumed() { " (resumed)" } else { "" };
+        format!("folder      {}{how}\n", folder.path().display())
+    } else {
+        "folder      none, nothing is kept: --out DIR keeps state, results and a report\n".to_string()
     };
     print_text(&out)
 }
 
-/// Returns true if the runs' own losses are informative in addition to the ones used for ranking.
-fn has_own(config: &SweepConfig) -> bool {
-    config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge]
-}
-
 fn table_of_settings(config: &SweepConfig, ranking: &Ranking, top: usize) -> String {
-    let own = has_own(config);
+    // The runs' own losses say more than the ones used for ranking.
+    let own = config.blend_k.is_some() || config.grid.losses(config.loss) != [config.judge];
     let mut header = vec!["rank".to_string(), String::new()];
     header.extend(config.grid.axes.iter().map(|axis| axis.name.clone()));
     header.extend(["held-out", "±", "over best", "±", "training"].map(str::to_string));
@@ -108,35 +96,33 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
     }
     let mut out = String::new();
     let (done, planned) = (grouped(outcome.epochs), grouped(outcome.planned));
-    let _ = match interrupted {
-        true => writeln!(out, "interrupted after {done} of {planned} epochs of all runs: not final"),
-        false => writeln!(
-            out,
-            "finished    {} of all runs in {:.2} s",
+    out += &match interrupted {
+        true => format!("interrupted after {done} of {planned} epochs of all runs: not final\n"),
+        false => format!(
+            "finished    {} of all runs in {:.2} s\n",
             counted(outcome.epochs, "epoch"),
             outcome.seconds
         ),
     };
     if outcome.together > 0 && outcome.together < config.runs() / config.seeds.len() {
-        let _ = writeln!(out, "population  {} at a time", counted(outcome.together as u64, "run"));
+        out += &format!("population  {} at a time\n", counted(outcome.together as u64, "run"));
     }
-    let _ = writeln!(
-        out,
-        "judged by   {} loss on held-out positions against their results, with the K of each run\n",
+    out += &format!(
+        "judged by   {} loss on held-out positions against their results, with the K of each run\n\n",
         config.judge
     );
     if !ranking.ranked.is_empty() {
         if interrupted {
-            let _ = writeln!(out, "so far, not final (interrupted after {done} of {planned} epochs):");
+            out += &format!("so far, not final (interrupted after {done} of {planned} epochs):\n");
         }
         out += &table_of_settings(config, ranking, top);
     }
     if ranking.ranked.len() > top {
-        let _ = writeln!(out, "and {} more", grouped((ranking.ranked.len() - top) as u64));
+        out += &format!("and {} more\n", grouped((ranking.ranked.len() - top) as u64));
     }
     if ranking.incomplete > 0 {
         let have = if ranking.incomplete == 1 { "setting has" } else { "settings have" };
-        let _ = writeln!(out, "{} {have} not been run on all folds", grouped(ranking.incomplete as u64));
+        out += &format!("{} {have} not been run on all folds\n", grouped(ranking.incomplete as u64));
     }
     let tied = ranking.ranked.iter().filter(|ranked| ranked.tied).count();
     if tied > 0 {
@@ -144,17 +130,15 @@ pub fn print_results(context: &Context, top: usize, end: &SweepEnd<'_>) -> Resul
             1 => ("setting", "it differs"),
             _ => ("settings", "they differ"),
         };
-        let _ = writeln!(
-            out,
+        out += &format!(
             "= {} {settings} statistically tied with the best: {they_differ} from it, fold by fold, by less than\n  \
-             two standard errors",
+             two standard errors\n",
             grouped(tied as u64)
         );
     }
     if let Some((path, best)) = &end.best {
-        let _ = writeln!(
-            out,
-            "written     {}: the best settings trained on all positions, loss {:.10}",
+        out += &format!(
+            "written     {}: the best settings trained on all positions, loss {:.10}\n",
             path.display(),
             best.loss
         );

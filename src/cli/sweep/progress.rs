@@ -1,6 +1,6 @@
 use gputexel::evaluator::Fallback;
 use gputexel::tuning::sweep::SweepEvent;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::super::context::Context;
 use super::super::lines::LineTimer;
@@ -9,9 +9,7 @@ use super::super::table::grouped;
 
 pub struct Observer {
     bar: ProgressBar,
-    /// Timer for plain lines, in place of a bar.
     lines: Option<LineTimer>,
-    /// True if runs may end before all their epochs.
     ends_early: bool,
     /// Epochs and seconds at the first step that this process saw.
     first: Option<(u64, f64)>,
@@ -19,13 +17,7 @@ pub struct Observer {
 
 impl Observer {
     pub fn new(context: &Context, ends_early: bool) -> Self {
-        let bar = match context.shows_progress() {
-            true => ProgressBar::new(1),
-            false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{bar:16} {percent:>3} % {wide_msg}") {
-            bar.set_style(style);
-        }
+        let bar = context.bar(1, "{bar:16} {percent:>3} % {wide_msg}");
         Self { bar, lines: context.prints_lines().then(LineTimer::start), ends_early, first: None }
     }
 

@@ -166,7 +166,6 @@ fn patience_help() -> String {
 }
 
 impl NewRunArgs {
-    /// Returns the settings for reading inputs, if any were given.
     pub(super) fn extraction(&self) -> Result<Option<ExtractSettings>> {
         if self.format.is_none() && self.target.is_none() {
             return Ok(None);

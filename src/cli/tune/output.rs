@@ -1,7 +1,5 @@
 //! Output of `tune` at its end.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::Result;
 use gputexel::run::{Answer, Tuned, run_summary};
 
@@ -34,24 +32,20 @@ fn details(tuned: &Tuned) -> String {
     let (outcome, config) = (&tuned.outcome, tuned.config());
     let mut out = String::new();
     let epochs = counted(outcome.epochs, "epoch");
-    let _ = writeln!(
-        out,
-        "finished    {epochs}, {:.2} s: {}",
-        outcome.seconds,
-        reason_text(outcome.reason, config)
-    );
-    let _ = writeln!(out, "optimizer   {}", outcome.optimizer);
+    out +=
+        &format!("finished    {epochs}, {:.2} s: {}\n", outcome.seconds, reason_text(outcome.reason, config));
+    out += &format!("optimizer   {}\n", outcome.optimizer);
     let judged = if tuned.held_out.is_some() { "held-out loss" } else { "regularized loss" };
     if outcome.members.len() > 1 {
         for (member, value) in &outcome.members {
-            let _ = writeln!(out, "  best {judged} {value:.10}  {member}");
+            out += &format!("  best {judged} {value:.10}  {member}\n");
         }
     }
     let change = |before: Option<f64>, after: Option<f64>| {
         before.zip(after).map(|(before, after)| change_text(before, after))
     };
     if let Some(text) = change(tuned.loss_before, tuned.loss) {
-        let _ = writeln!(out, "loss        {text}");
+        out += &format!("loss        {text}\n");
         out += &joint_lines(tuned);
         out += &regularized_line(tuned);
     }
@@ -59,13 +53,13 @@ fn details(tuned: &Tuned) -> String {
         out += &rounding_lines(rounding, tuned.record.config.round);
     }
     if let Some(text) = change(tuned.held_out_before, tuned.held_out) {
-        let _ = writeln!(out, "held out    {text}, epoch {}", outcome.best_epoch);
+        out += &format!("held out    {text}, epoch {}\n", outcome.best_epoch);
     }
     if let Some(losses) = &tuned.against_results
         && let Some(text) = change(Some(losses.before), Some(losses.after))
     {
         let which = if losses.held_out { "held-out" } else { "training" };
-        let _ = writeln!(out, "results     {text}: {which} loss against results alone");
+        out += &format!("results     {text}: {which} loss against results alone\n");
     }
     out += &uncertainty_lines(tuned);
     if let Some(program) = &tuned.program {
@@ -75,12 +69,11 @@ fn details(tuned: &Tuned) -> String {
         && let Some(gain) = &strength.gain
         && !tuned.is_start()
     {
-        let _ = writeln!(out, "strength    held-out loss {} ({})", gain_text(gain), folds_text(strength));
+        out += &format!("strength    held-out loss {} ({})\n", gain_text(gain), folds_text(strength));
     }
     out
 }
 
-/// Lines about the uncertainty of the values, if requested.
 pub(super) fn uncertainty_lines(tuned: &Tuned) -> String {
     match &tuned.uncertainty {
         Answer::None | Answer::LeftOut(_) => String::new(),

@@ -1,7 +1,6 @@
 //! The end of `tune` in about twelve lines: data, what it was good for, worth of the pieces, one board, files, and what
 //! to do next.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::checking::{Ahead, compensation_unknown};
@@ -36,7 +35,7 @@ pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let tables = if tuned.features.places().is_some() { "values.txt" } else { "tables.h, .hpp, .rs" };
-    let _ = writeln!(out, "files       {folder}/report.html, params.json, {z}{tables}");
+    out += &format!("files       {folder}/report.html, params.json, {z}{tables}\n");
     out + &next(&conclusion)
 }
 
@@ -46,7 +45,6 @@ fn data_line(tuned: &Tuned) -> String {
     format!("data        {}{games}\n{targets}", counted(tuned.positions, "position"))
 }
 
-/// Line about the targets of sides that are ahead, by which compensation is judged.
 fn ahead_line(tuned: &Tuned) -> String {
     let Some(halves) = &tuned.doubts.ahead else { return String::new() };
     let unknown =
@@ -54,7 +52,6 @@ fn ahead_line(tuned: &Tuned) -> String {
     format!("ahead       by a minor piece: {}{unknown}\n", Ahead::figures(halves))
 }
 
-/// Line about the held-out loss or, if nothing was held out, the training loss.
 fn gain_line(tuned: &Tuned) -> String {
     let change = |before: f64, after: f64| {
         format!("{before:.6} -> {after:.6}: {:+.1} %", 100.0 * (after - before) / before)
@@ -77,7 +74,6 @@ fn gain_line(tuned: &Tuned) -> String {
     }
 }
 
-/// Line about scores whose scale differs from the prior's.
 fn scale_line(tuned: &Tuned) -> String {
     let scale = tuned.record.scale;
     // Where K could not be fitted, margins have no scale to follow, as a warning has said.
@@ -90,7 +86,6 @@ fn scale_line(tuned: &Tuned) -> String {
     format!("scale       scores are {ratio:.2} times the prior's: scale search margins{instead}\n")
 }
 
-/// Returns lines about the worth of the pieces before and after, and about K.
 fn worth_lines(tuned: &Tuned) -> Vec<String> {
     let pieces = tuned.pieces();
     let untapered = pieces.iter().all(|one| one.before[0] == one.before[1] && one.after[0] == one.after[1]);
@@ -177,7 +172,7 @@ fn change_lines(tuned: &Tuned) -> String {
     let titles = titles.iter().map(ToString::to_string).collect();
     let mut out = aligned(&std::iter::once(titles).chain(ids.iter().map(row)).collect::<Vec<_>>(), 0);
     if more > 0 {
-        let _ = writeln!(out, "and {} more, see params.json", grouped(more as u64));
+        out += &format!("and {} more, see params.json\n", grouped(more as u64));
     }
     out
 }

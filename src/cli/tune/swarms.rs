@@ -1,4 +1,3 @@
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use gputexel::Result;
@@ -32,10 +31,8 @@ pub(super) fn print_results(
     if context.quiet {
         return Ok(());
     }
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "finished    {}, {:.2} s: {}\noptimizer   {}\noriginal    {original:.10}\nbest        {swarm:.10} ({:+.3} %), iteration {}",
+    let mut out = format!(
+        "finished    {}, {:.2} s: {}\noptimizer   {}\noriginal    {original:.10}\nbest        {swarm:.10} ({:+.3} %), iteration {}\n",
         counted(outcome.epochs, "iteration"),
         outcome.seconds,
         reason_text(outcome.reason, config),
@@ -52,9 +49,9 @@ pub(super) fn print_results(
     // Printed last, because it concerns the final values.
     out += &regularized_line(tuned);
     if let Some((before, after)) = tuned.held_out_before.zip(tuned.held_out) {
-        let _ = writeln!(out, "held out    {before:.10} -> {after:.10}");
+        out += &format!("held out    {before:.10} -> {after:.10}\n");
     }
-    let _ = writeln!(out);
+    out.push('\n');
     if basis.dimension() <= LISTED {
         let cell = |(c, z): (&gputexel::model::Coordinate, &f64)| {
             let bound = match (c.min == Some(*z), c.max == Some(*z)) {
@@ -73,7 +70,7 @@ pub(super) fn print_results(
     }
     out += &uncertainty_lines(tuned);
     out += &findings(&tuned.conclusion(), true);
-    let _ = writeln!(out, "\nwritten     {}: params.json, z.json, tables, report.html", folder);
+    out += &format!("\nwritten     {}: params.json, z.json, tables, report.html\n", folder);
     out += &ending(&tuned.conclusion());
     print_text(&out)
 }

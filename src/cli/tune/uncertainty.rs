@@ -1,7 +1,5 @@
 //! `tune --errors` and `tune --bootstrap`: flags and output for the uncertainty of tuned parameters.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use gputexel::io::median;
 use gputexel::model::FeatureSet;
 use gputexel::objective::LossKind;
@@ -39,25 +37,21 @@ impl UncertaintyArgs {
     }
 }
 
-/// Formats the summary.
 pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let set = &tuned.features;
     let sandwich = &findings.sandwich;
     let mut out = String::new();
     let units = if set.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
-    let _ = match sandwich.by_game {
-        true => {
-            writeln!(
-                out,
-                "errors      standard errors in centipawns{units}, clustered by {}",
-                counted(sandwich.clusters as u64, "game")
-            )
-        }
-        false => writeln!(
-            out,
-            "errors      standard errors in centipawns{units}; no games: {}, treated as independent",
+    out += &if sandwich.by_game {
+        format!(
+            "errors      standard errors in centipawns{units}, clustered by {}\n",
+            counted(sandwich.clusters as u64, "game")
+        )
+    } else {
+        format!(
+            "errors      standard errors in centipawns{units}; no games: {}, treated as independent\n",
             counted(sandwich.clusters as u64, "position")
-        ),
+        )
     };
     out += &aligned(&medians(findings, set), 12);
     let features = set.features.len();
@@ -68,17 +62,16 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let largest: Vec<String> =
         findings.largest(5).into_iter().map(|(i, error)| format!("{} {error:.1}", name(i))).collect();
     if !largest.is_empty() {
-        let _ = writeln!(out, "largest     {}", largest.join(", "));
+        out += &format!("largest     {}\n", largest.join(", "));
     }
     let (all, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
-    let _ = writeln!(
-        out,
-        "from prior  {beyond} of {} differ by more than {BEYOND} standard errors",
+    out += &format!(
+        "from prior  {beyond} of {} differ by more than {BEYOND} standard errors\n",
         counted(all as u64, "parameter")
     );
     if let Some(share) = findings.prior_share() {
         let percent = 100.0 * share;
-        let _ = writeln!(out, "prior       gives {percent:.0} % of what is known of a parameter (median)");
+        out += &format!("prior       gives {percent:.0} % of what is known of a parameter (median)\n");
     }
     let what = if sandwich.by_game { "games" } else { "positions" };
     let without = [
@@ -94,12 +87,11 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     let without: Vec<String> =
         without.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();
     if !without.is_empty() {
-        let _ = writeln!(out, "no error    {}", without.join(", "));
+        out += &format!("no error    {}\n", without.join(", "));
     }
     if sandwich.undetermined > 0 {
-        let _ = writeln!(
-            out,
-            "note        {} without effect on any score, such as a constant on all king squares, excluded from the errors",
+        out += &format!(
+            "note        {} without effect on any score, such as a constant on all king squares, excluded from the errors\n",
             counted(sandwich.undetermined as u64, "direction")
         );
     }
@@ -110,10 +102,9 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
             let at = share * ratios.len().saturating_sub(1) as f64;
             ratios.get(at.round() as usize).copied().unwrap_or(f64::NAN)
         };
-        let _ = writeln!(
-            out,
+        out += &format!(
             "bootstrap   {}, {}: {:.2} times the errors above (median; 80 % within \
-             {:.2} to {:.2})",
+             {:.2} to {:.2})\n",
             counted(bootstrap.used as u64, "resample"),
             counted(bootstrap.evaluations as u64, "evaluation"),
             middle.unwrap_or(f64::NAN),
@@ -124,7 +115,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
     out
 }
 
-/// Returns median errors by group and phase.
 fn medians(findings: &Findings, set: &FeatureSet) -> Vec<Vec<String>> {
     let cell = |error: Option<f64>| error.map_or("-".to_string(), |error| format!("{error:.1}"));
     let header = ["median", "middlegame", "endgame"].map(str::to_string).to_vec();

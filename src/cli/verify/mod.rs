@@ -2,9 +2,9 @@
 
 mod probed;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use gputexel::Error;
 use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
@@ -13,7 +13,6 @@ use gputexel::checking::verification::{
 use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
-use gputexel::{Error, Result};
 
 use super::check::{self, outliers};
 use super::context::Context;
@@ -117,7 +116,9 @@ impl VerifyArgs {
                 EvaluationKind::Traced { schema: schema.clone(), command, played }
             }
             (Some(schema), None) => EvaluationKind::Traces(schema.clone()),
-            (None, None) if self.has_datasets()? => EvaluationKind::Datasets,
+            (None, None) if are_datasets(&self.inputs).map_err(|error| self.advised(error))? => {
+                EvaluationKind::Datasets
+            }
             (None, None) => EvaluationKind::Positions,
         };
         let start = match (&self.start, &self.params) {
@@ -147,10 +148,6 @@ impl VerifyArgs {
             None => Ok(()),
             Some(reason) => Err(Error::input(&self.inputs[0], reason).into()),
         }
-    }
-
-    fn has_datasets(&self) -> Result<bool> {
-        are_datasets(&self.inputs).map_err(|error| self.advised(error))
     }
 
     /// Adds what is missing if an input seems to be an engine.
@@ -225,15 +222,13 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
     for source in found.sources.iter().flatten() {
         if source.bad_lines > 0 {
             let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{path}: {bad} of {} unusable", counted(source.record.records, "line"));
+            text += &format!("{path}: {bad} of {} unusable\n", counted(source.record.records, "line"));
         }
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
     }
     let values = if found.whole { ", rounded to whole numbers" } else { "" };
-    let _ = writeln!(
-        text,
-        "evaluations {} of {} are those of {}{values}, to {} cp; mean absolute difference {:.3} cp",
+    text += &format!(
+        "evaluations {} of {} are those of {}{values}, to {} cp; mean absolute difference {:.3} cp\n",
         grouped(found.compared - found.differing - found.near_kinks),
         grouped(found.compared),
         args.params.as_ref().map_or("the trace".into(), |params| params.display().to_string()),
@@ -241,33 +236,29 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         found.mean_size_cp
     );
     if found.near_kinks > 0 {
-        let _ = writeln!(
-            text,
-            "            {} more differ near a kink or jump: rounding may be the cause",
+        text += &format!(
+            "            {} more differ near a kink or jump: rounding may be the cause\n",
             grouped(found.near_kinks)
         );
     }
     if let Some(differing) = found.differing_from_start {
-        let _ = writeln!(
-            text,
-            "            {} are those of the values from before",
+        text += &format!(
+            "            {} are those of the values from before\n",
             grouped(found.compared - differing)
         );
     }
-    let _ = match &found.rows {
-        None if found.sources.is_none() || args.params.is_none() => Ok(()),
-        None => writeln!(text, "rows        not compared: no dataset from before is known (--before)"),
+    text += &match &found.rows {
+        None if found.sources.is_none() || args.params.is_none() => String::new(),
+        None => "rows        not compared: no dataset from before is known (--before)\n".to_string(),
         Some(rows) => match rows.changed {
-            None => writeln!(
-                text,
-                "rows        not compared: {} before, {} now",
+            None => format!(
+                "rows        not compared: {} before, {} now\n",
                 counted(rows.positions[0], "position"),
                 grouped(rows.positions[1])
             ),
-            Some(0) => writeln!(text, "rows        the same coefficients as before"),
-            Some(changed) => writeln!(
-                text,
-                "rows        {} of {} changed since before, the first one position {}",
+            Some(0) => "rows        the same coefficients as before\n".to_string(),
+            Some(changed) => format!(
+                "rows        {} of {} changed since before, the first one position {}\n",
                 grouped(changed),
                 grouped(rows.positions[1]),
                 rows.first.map_or(0, |first| first + 1)
@@ -275,13 +266,12 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         },
     };
     if let Some(unseen) = unseen_text(found) {
-        let _ = writeln!(text, "not shown   {unseen}");
+        text += &format!("not shown   {unseen}\n");
     }
     if let Some(errors) = found.errors {
         let start = errors.start.map_or(String::new(), |start| format!("; values from before {start:.8}"));
-        let _ = writeln!(
-            text,
-            "error       {:.8} of the engine's evaluations against results; tuned values {:.8}{start}",
+        text += &format!(
+            "error       {:.8} of the engine's evaluations against results; tuned values {:.8}{start}\n",
             errors.engine, errors.tuned
         );
     }
@@ -323,10 +313,10 @@ fn describe_suspects(
         };
     }
     for Suspect { name, order } in suspects.iter().take(LISTED) {
-        let _ = writeln!(text, "  {name}: {}", order.words());
+        *text += &format!("  {name}: {}\n", order.words());
     }
     if suspects.len() > LISTED {
-        let _ = writeln!(text, "  and {} more", suspects.len() - LISTED);
+        *text += &format!("  and {} more\n", suspects.len() - LISTED);
     }
     let mirrored = |suspect: &Suspect| {
         matches!(suspect.order, SuspectedOrder::RanksMirrored | SuspectedOrder::FilesMirrored)

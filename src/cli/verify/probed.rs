@@ -1,6 +1,5 @@
 //! `gputexel verify ENGINE`: an engine that was probed is asked again, under the tuned values.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gputexel::checking::check_tolerance;
@@ -49,7 +48,6 @@ pub struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// The name of a flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         [
             (self.as_built, "--as-built"),
@@ -82,12 +80,10 @@ pub fn advised(error: Error, inputs: &[PathBuf]) -> Error {
     }
 }
 
-/// A command whose program exists.
 fn is_program(text: &str) -> bool {
     text.parse::<EngineCommand>().is_ok_and(|command| find_program(&command.program).is_some())
 }
 
-/// A run on datasets of a probe.
 pub struct Probed {
     paths: Vec<PathBuf>,
     sets: Vec<Dataset>,
@@ -244,12 +240,11 @@ impl Probed {
     fn losses(&self, rows: &[usize], again: &Again) -> Result<Option<Losses>> {
         let Some(config) = &self.config else { return Ok(None) };
         let together;
-        let data = match &self.sets[..] {
-            [only] => only,
-            _ => {
-                together = dataset::read_many(&self.paths)?;
-                &together
-            }
+        let data = if let [only] = &self.sets[..] {
+            only
+        } else {
+            together = dataset::read_many(&self.paths)?;
+            &together
         };
         let data = with_targets(data, config)?;
         let split = Split::try_new(&data, config.holdout, config.optimizer.batches(), config.seed)?;
@@ -286,8 +281,7 @@ impl Probed {
         let record = self.record();
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<12}{}", printable(&value));
+            text += &format!("{name:<12}{}\n", printable(&value));
         };
         let question = record.ask.parse::<Ask>().map_or("", Ask::words);
         let all: usize = self.sets.iter().map(Dataset::len).sum();
@@ -305,15 +299,12 @@ impl Probed {
             0 => String::new(),
             count => format!(", {} rounded to whole numbers", grouped(count)),
         };
-        match args.engine.as_built {
-            true => {
-                line("values", format!("as built; those to be verified are of {}{rounded}", params.display()))
-            }
-            false => {
-                let count = counted(again.values.len() as u64, "parameter");
-                let changed = format!("{} of them changed", grouped(again.changed));
-                line("values", format!("{count} set to those of {}, {changed}{rounded}", params.display()));
-            }
+        if args.engine.as_built {
+            line("values", format!("as built; those to be verified are of {}{rounded}", params.display()))
+        } else {
+            let count = counted(again.values.len() as u64, "parameter");
+            let changed = format!("{} of them changed", grouped(again.changed));
+            line("values", format!("{count} set to those of {}, {changed}{rounded}", params.display()));
         }
         for (name, own, tuned) in again.built_otherwise.iter().take(LISTED) {
             line("built", format!("with {name} = {own}, not {tuned}"));
@@ -385,7 +376,6 @@ impl Probed {
 /// Mean losses of evaluations against the targets of a run.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Loss {
-    /// Number of positions.
     positions: u64,
     /// Of the engine's evaluations when it was probed.
     start: f64,
@@ -395,7 +385,6 @@ struct Loss {
     engine: f64,
 }
 
-/// Losses of the positions that were asked about.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Losses {
     all: Loss,

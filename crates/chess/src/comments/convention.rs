@@ -4,8 +4,7 @@
 use shakmaty::{Chess, Color, Position as _};
 
 use super::{ScoreForm, Spelling, WrittenScore};
-use crate::agreement::PointOfView;
-use crate::agreement::{Agreement, TELLING_SCORE_CP, material_balance, told_view};
+use crate::agreement::{Agreement, PointOfView, TELLING_SCORE_CP, material_balance, told_view};
 use crate::labels::MAX_SCORE_CP;
 
 /// A spelling that at least one in so many scores has is not an exception.
@@ -264,7 +263,6 @@ pub struct ScoreTally {
 const LATE_PLIES: usize = 16;
 
 const FEW_GAMES: u64 = 30;
-
 /// Number of pairs of successive scores that are enough to determine their point of view: if one in ten
 /// changed sides, three quarters of so few would do so once in a thousand times.
 const FEW_PAIRS: u64 = 6;

@@ -137,7 +137,6 @@ fn after_digits(text: &[u8]) -> Option<&[u8]> {
     (end > 0).then(|| &text[end..])
 }
 
-/// Returns true if a text is empty, or a time with its unit.
 fn is_time(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     let end = text.iter().position(|b| !(b.is_ascii_digit() || *b == b'.')).unwrap_or(text.len());

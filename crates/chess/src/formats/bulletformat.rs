@@ -33,11 +33,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 };
 
 const RECORD_BYTES: usize = 32;
-
 const DETECTED_RECORDS: usize = 1024;
-
 const DAMAGED: f64 = 0.05;
-
 const OTHER_SIDE: usize = 3;
 
 struct Record {

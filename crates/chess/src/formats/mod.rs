@@ -225,8 +225,11 @@ pub struct Writer {
     default_score_cp: Option<f32>,
     pub losses: Losses,
     binpack: BinpackWriter,
-    game_number: u32,
-    weight: Option<f32>,
+    /// Game number of the following positions; only [`Format::Games`] stores it.
+    pub game_number: u32,
+    /// Weight of the following positions, if they have any; only formats that
+    /// [have weights](Format::has_games_and_weights) store it.
+    pub weight: Option<f32>,
     line: String,
 }
 
@@ -243,17 +246,6 @@ impl Writer {
             weight: None,
             line: String::new(),
         }
-    }
-
-    /// Sets the game number of the following positions; only [`Format::Games`] stores it.
-    pub fn set_game_number(&mut self, number: u32) {
-        self.game_number = number;
-    }
-
-    /// Sets the weight of the following positions, if they have any; only formats that
-    /// [have weights](Format::has_games_and_weights) store it.
-    pub fn set_weight(&mut self, weight: Option<f32>) {
-        self.weight = weight;
     }
 
     /// Appends a position with a result in White's view to `out`. Returns false if it was left out.
@@ -317,7 +309,6 @@ fn white_score(score: i16, turn: Color) -> f32 {
     turn.fold_wb(f32::from(score), -f32::from(score)) + 0.0
 }
 
-/// Converts a score in White's view to the stored one of the side to move.
 fn stored_score(score_cp: f32, turn: Color) -> i16 {
     let white = score_cp.round() as i16;
     turn.fold_wb(white, white.saturating_neg())

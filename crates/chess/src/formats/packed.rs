@@ -4,7 +4,6 @@
 
 use shakmaty::{Bitboard, Board, ByColor, ByRole};
 
-/// Number of bytes of the codes.
 pub(crate) const CODE_BYTES: usize = 16;
 
 pub(crate) const MAX_PIECES: u32 = 32;

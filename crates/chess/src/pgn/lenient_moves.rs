@@ -243,7 +243,9 @@ fn undecorated(text: &[char]) -> &[char] {
     const REMARKS: [&str; 9] = ["e.p", "ep", "dbl.ch", "dis.ch", "dblch", "disch", "ch", "mate", "TN"];
     let mut text = text;
     loop {
-        let length = text.iter().rposition(|c| c.is_alphanumeric() || is_figurine(*c)).map_or(0, |at| at + 1);
+        // Letters, digits and figurines.
+        let means = |c: &char| c.is_alphanumeric() || matches!(c, '\u{2654}'..='\u{265f}');
+        let length = text.iter().rposition(means).map_or(0, |at| at + 1);
         text = &text[..length];
         let ends = |remark: &str| {
             let count = remark.chars().count();
@@ -254,10 +256,6 @@ fn undecorated(text: &[char]) -> &[char] {
             None => return text,
         }
     }
-}
-
-fn is_figurine(c: char) -> bool {
-    matches!(c, '\u{2654}'..='\u{265f}')
 }
 
 #[cfg(test)]

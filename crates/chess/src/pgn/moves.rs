@@ -8,12 +8,11 @@ use super::lenient_moves::{MoveError, castling_side, find_lenient};
 
 /// Returns true if a word is the whole spelling of a move as the parser read it.
 pub fn spells(word: &[u8], read: &SanPlus) -> bool {
-    match SanPlus::from_ascii(word) {
-        Ok(san) => san == *read,
-        Err(_) => {
-            let side = if word.first() == Some(&b'0') { castling_side(word) } else { None };
-            side.is_some_and(|side| read.san == San::Castle(side))
-        }
+    if let Ok(san) = SanPlus::from_ascii(word) {
+        san == *read
+    } else {
+        let side = if word.first() == Some(&b'0') { castling_side(word) } else { None };
+        side.is_some_and(|side| read.san == San::Castle(side))
     }
 }
 
@@ -29,14 +28,11 @@ pub fn find_move<'r>(
     {
         return Ok(found);
     }
-    match find_coordinates(position, word) {
+    let coordinates = UciMove::from_ascii(word).ok().filter(|uci| *uci != UciMove::Null);
+    match coordinates.and_then(|uci| uci.to_move(position).ok()) {
         Some(found) => Ok(found),
         None => find_lenient(position, word, rest()),
     }
-}
-
-fn find_coordinates(position: &Chess, word: &[u8]) -> Option<Move> {
-    UciMove::from_ascii(word).ok().filter(|uci| *uci != UciMove::Null)?.to_move(position).ok()
 }
 
 #[cfg(test)]

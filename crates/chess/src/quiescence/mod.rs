@@ -20,7 +20,6 @@ use moves::{Ranked, push_evasions, push_tactical, rank};
 /// Default limit of the nodes that the search of one position may take. Real positions take dozens, the worst
 /// of them some ten thousand.
 pub const DEFAULT_NODE_LIMIT: u64 = 1_000_000;
-
 /// Largest depth of a line. Thirty captures and sixteen promotions with evasions between them fit; only
 /// endless checks that answer checks could go on.
 const MAX_PLY: usize = 160;
@@ -149,9 +148,7 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         let state = self.evaluation.state(position);
         let mut children = std::mem::take(&mut self.children);
         children.clear();
-        for &m in &position.legal_moves() {
-            children.push(self.child(position, &state, m));
-        }
+        children.extend(position.legal_moves().iter().map(|&m| self.child(position, &state, m)));
         children.sort_unstable_by_key(|child| child.order);
         let mut best = -INFINITE_CP;
         let mut failed = None;

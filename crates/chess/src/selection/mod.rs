@@ -84,9 +84,7 @@ pub struct Selection {
 }
 
 const DEFAULT_PARAMS: &str = "material";
-
 const ALL_PIECES: u32 = 32;
-
 /// Largest number of positions before an event that can be left out with it.
 pub const MAX_BEFORE: u32 = 1000;
 

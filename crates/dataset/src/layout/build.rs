@@ -129,7 +129,6 @@ impl Layout {
         layout.check()
     }
 
-    /// Copies the rows, with `entries` entries in total, in the order of the layout.
     fn fill(&mut self, canonical: &CanonicalRows<'_>, entries: usize) {
         let mut ids = vec![0; entries];
         let mut coefficients = vec![0.0; if canonical.has_coefficients() { entries } else { 0 }];
@@ -160,7 +159,6 @@ impl Layout {
 }
 
 const COLLECTED: usize = 1 << 16;
-
 const CHECKED: usize = 1 << 18;
 
 /// Returns the positions sorted by their keys, and by number if these are equal.

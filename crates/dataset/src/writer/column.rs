@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::Xxh3;
 use gputexel_io::{Error, Result};
 
 pub(super) struct Column {
-    name: &'static str,
-    dtype: Dtype,
-    elements: usize,
+    pub(super) name: &'static str,
+    pub(super) dtype: Dtype,
+    pub(super) elements: usize,
     pub(super) needed: bool,
     /// Bytes not hashed or written yet: values come two or four bytes at a time, and both hashing and writing
     /// are several times as fast in bulk.
@@ -60,7 +60,6 @@ impl Column {
         Ok(BufReader::with_capacity(PENDING_BYTES, file))
     }
 
-    /// Creates an empty column to replace this one.
     pub(super) fn replacement(&self, folder: &Path) -> std::io::Result<Self> {
         let new = Self::try_new(self.name, self.dtype, folder).map_err(std::io::Error::other)?;
         Ok(Self { needed: self.needed, ..new })
@@ -88,18 +87,6 @@ impl Column {
         Ok(())
     }
 
-    pub(super) fn name(&self) -> &'static str {
-        self.name
-    }
-
-    pub(super) fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.elements
-    }
-
     /// Returns the file header's entry for it if it begins at byte `start`, and its checksum. Nothing can be
     /// pushed afterwards.
     pub(super) fn finish(&mut self, start: usize) -> std::io::Result<(TensorInfo, String)> {
@@ -121,7 +108,6 @@ impl Column {
     }
 }
 
-/// Reads the next `N` bytes.
 pub(super) fn read<const N: usize>(reader: &mut impl Read) -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;

@@ -1,8 +1,7 @@
 //! Terms that the trace does not count as the engine does: differences are whole multiples of the parameter.
 
-use gputexel_io::Result;
-
 use super::{Guess, Row, Rows};
+use gputexel_io::Result;
 
 const MAX_COUNT: f64 = 16.0;
 /// Smallest value, in tolerances: of smaller ones, nearly any difference is a multiple.

@@ -81,7 +81,6 @@ struct Row {
 }
 
 impl Row {
-    /// Printed − computed.
     fn difference(&self) -> f64 {
         self.printed - self.score
     }
@@ -131,7 +130,6 @@ impl<'a> Rows<'a> {
         self.rows.iter().filter(|row| !self.agrees(row.score, row.printed))
     }
 
-    /// Other values of θ.
     fn with_values(&self, theta: &[f64], fitted: u32, text: String) -> Result<Guess> {
         let reference = Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)?;
         let scores = self.rows.par_iter().map(|row| reference.score_of_row(&row.row, &[])).collect();

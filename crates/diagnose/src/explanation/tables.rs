@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
-use gputexel_ingest::trace::Reference;
-use gputexel_io::Result;
-use gputexel_model::Part;
-
 use super::values::slopes;
 use super::views::grows_with_pieces;
 use super::{Guess, Rows};
 use crate::order::SuspectedOrder;
+use gputexel_ingest::trace::Reference;
+use gputexel_io::Result;
+use gputexel_model::Part;
 
 const ORDERS: [SuspectedOrder; 7] = [
     SuspectedOrder::RanksMirrored,

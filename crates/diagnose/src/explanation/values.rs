@@ -1,11 +1,10 @@
 //! Single values that the engine does not evaluate with.
 
+use super::views::shown;
+use super::{Guess, Row, Rows};
 use gputexel_dataset::objective;
 use gputexel_io::Result;
 use gputexel_model::Phases;
-
-use super::views::shown;
-use super::{Guess, Row, Rows};
 
 /// Number of parameters that are looked into, those that fit best.
 const TRIED: usize = 6;

@@ -33,16 +33,13 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
         );
         out.push(rows.with_rows(1, text, |row| row.row.offset_cp += change));
     }
-    match rows.rows.iter().all(|row| row.facts.turn.is_some()) {
-        true => {
-            out.push(rows.with_rows(0, VIEW.to_string(), |row| row.factor = side(row)));
-            out.extend(tempo(rows));
-        }
+    if rows.rows.iter().all(|row| row.facts.turn.is_some()) {
+        out.push(rows.with_rows(0, VIEW.to_string(), |row| row.factor = side(row)));
+        out.extend(tempo(rows));
+    } else {
         // Without the side to move, the sign is free in each row.
-        false => {
-            out.push(rows.free(VIEW.to_string(), |row| row.score.abs().copysign(row.printed)));
-            out.extend(tempo_of_unknown_side(rows));
-        }
+        out.push(rows.free(VIEW.to_string(), |row| row.score.abs().copysign(row.printed)));
+        out.extend(tempo_of_unknown_side(rows));
     }
     out.extend(phases(rows));
     Ok(out)

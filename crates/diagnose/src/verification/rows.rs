@@ -41,10 +41,7 @@ impl ChangedRows {
 /// the offset.
 fn row(data: &Dataset, n: usize) -> (Vec<(u16, f32)>, (f64, f64), f32) {
     let row = data.row(n);
-    let mut entries: Vec<(u16, f32)> = Vec::with_capacity(row.entry_count());
-    for (column, coefficient) in row.entries() {
-        entries.push((column, coefficient));
-    }
+    let mut entries: Vec<(u16, f32)> = row.entries().collect();
     entries.sort_by_key(|entry| entry.0);
     (entries, data.shares(n), row.offset)
 }

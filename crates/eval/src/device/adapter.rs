@@ -68,7 +68,11 @@ impl AdapterSummary {
         Self {
             name: info.name.clone(),
             backend: info.backend.to_str().to_string(),
-            kind: kind_name(info.device_type).to_string(),
+            kind: KINDS
+                .iter()
+                .find(|kind| kind.0 == info.device_type)
+                .map_or("other", |kind| kind.1)
+                .to_string(),
             software: info.device_type == DeviceType::Cpu,
             unusable: defect(&info.name, limits),
             vendor: info.vendor,
@@ -100,7 +104,6 @@ fn largest_binding(limits: &Limits) -> u64 {
 }
 
 const STORAGE_BUFFERS: u32 = 8;
-/// Threads per workgroup.
 const THREADS: u32 = 256;
 /// Workgroup memory without which no kernel runs, bytes.
 const MIN_WORKGROUP_MEMORY: u32 = 16 << 10;
@@ -137,7 +140,6 @@ fn defect(name: &str, limits: &Limits) -> Option<String> {
     lacking.map(|(what, has, needed)| format!("it has {has} {what}, and {needed} are needed"))
 }
 
-/// Adapter types in order of preference.
 const KINDS: [(DeviceType, &str); 5] = [
     (DeviceType::DiscreteGpu, "discrete GPU"),
     (DeviceType::IntegratedGpu, "integrated GPU"),
@@ -145,10 +147,6 @@ const KINDS: [(DeviceType, &str); 5] = [
     (DeviceType::Other, "other"),
     (DeviceType::Cpu, "software"),
 ];
-
-fn kind_name(kind: DeviceType) -> &'static str {
-    KINDS.iter().find(|&&(k, _)| k == kind).map_or("other", |&(_, name)| name)
-}
 
 /// Allocations that would exceed this share of the system's memory budget are refused, in percent.
 const MEMORY_BUDGET: MemoryBudgetThresholds =

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use wgpu::BufferUsages;
+use wgpu::{BindGroup, BufferBinding, BufferUsages, CommandEncoder, ComputePipeline};
 
 use super::GpuContext;
 use super::context::KernelSource;
@@ -82,12 +82,12 @@ struct Counted {
 const MAX_BIND_GROUPS: usize = 4096;
 
 /// Key of a bind group: its kernel, and for each binding the buffer, the offset and the size.
-type Bound = (wgpu::ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)>);
+type Bound = (ComputePipeline, Vec<(wgpu::Buffer, u64, Option<NonZeroU64>)>);
 
 #[derive(Debug, Default)]
 struct Shared {
     counted: Mutex<Counted>,
-    bind_groups: Mutex<HashMap<Bound, wgpu::BindGroup>>,
+    bind_groups: Mutex<HashMap<Bound, BindGroup>>,
 }
 
 impl Shared {
@@ -95,7 +95,7 @@ impl Shared {
         change(&mut self.counted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn bind_groups(&self) -> MutexGuard<'_, HashMap<Bound, wgpu::BindGroup>> {
+    fn bind_groups(&self) -> MutexGuard<'_, HashMap<Bound, BindGroup>> {
         self.bind_groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -150,7 +150,6 @@ impl Gpu {
         self.shared.count(|counted| counted.used)
     }
 
-    /// Returns true if the limit leaves room for `bytes` more.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.limit.is_none_or(|limit| self.used() + bytes <= limit)
     }
@@ -210,7 +209,7 @@ impl Gpu {
     ///
     /// # Safety
     /// As [`GpuContext::trusted_pipeline`].
-    pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<wgpu::ComputePipeline> {
+    pub unsafe fn trusted_pipeline(&self, kernel: &KernelSource<'_>) -> Result<ComputePipeline> {
         // SAFETY: as the caller promises.
         let (pipeline, compiled) = unsafe { self.context.trusted_pipeline(kernel)? };
         self.shared.count(|counted| counted.stats.pipelines += u64::from(compiled));
@@ -265,16 +264,16 @@ impl Gpu {
         Ok(buffer)
     }
 
-    pub fn encoder(&self) -> wgpu::CommandEncoder {
+    pub fn encoder(&self) -> CommandEncoder {
         self.context.device().create_command_encoder(&Default::default())
     }
 
-    pub fn submit(&self, encoder: Option<wgpu::CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
+    pub fn submit(&self, encoder: Option<CommandEncoder>) -> Result<wgpu::SubmissionIndex> {
         self.shared.count(|counted| {
             counted.stats.submissions += 1;
             counted.queued = 0;
         });
-        self.guard(|| self.context.queue().submit(encoder.map(wgpu::CommandEncoder::finish)))
+        self.guard(|| self.context.queue().submit(encoder.map(CommandEncoder::finish)))
     }
 
     pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<Duration> {
@@ -290,9 +289,9 @@ impl Gpu {
 
     pub fn dispatch(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
-        pipeline: &wgpu::ComputePipeline,
-        bindings: &[wgpu::BufferBinding<'_>],
+        encoder: &mut CommandEncoder,
+        pipeline: &ComputePipeline,
+        bindings: &[BufferBinding<'_>],
         groups: [u32; 2],
     ) -> Result<()> {
         self.shared.count(|counted| counted.stats.dispatches += 1);
@@ -307,11 +306,7 @@ impl Gpu {
         })
     }
 
-    fn bind_group(
-        &self,
-        pipeline: &wgpu::ComputePipeline,
-        bindings: &[wgpu::BufferBinding<'_>],
-    ) -> Result<wgpu::BindGroup> {
+    fn bind_group(&self, pipeline: &ComputePipeline, bindings: &[BufferBinding<'_>]) -> Result<BindGroup> {
         let bound = bindings.iter().map(|binding| (binding.buffer.clone(), binding.offset, binding.size));
         let bound = (pipeline.clone(), bound.collect());
         if let Some(group) = self.shared.bind_groups().get(&bound) {
@@ -341,10 +336,10 @@ impl Gpu {
     }
 }
 
-pub fn whole(buffer: &wgpu::Buffer) -> wgpu::BufferBinding<'_> {
-    wgpu::BufferBinding { buffer, offset: 0, size: None }
+pub fn whole(buffer: &wgpu::Buffer) -> BufferBinding<'_> {
+    BufferBinding { buffer, offset: 0, size: None }
 }
 
-pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> wgpu::BufferBinding<'_> {
-    wgpu::BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
+pub fn part(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
+    BufferBinding { buffer, offset: 0, size: std::num::NonZeroU64::new(bytes) }
 }

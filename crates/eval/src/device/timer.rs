@@ -9,7 +9,6 @@ use wgpu::{BufferUsages, Device, Features, MapMode, QuerySet, QuerySetDescriptor
 
 /// Time that one slice may take before the device counts as hung.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// Maximum number of dispatches that are timed before the times are read; WebGPU's limit is twice as many timestamps.
 const CAPACITY: u32 = 2048;
 
@@ -20,7 +19,6 @@ pub struct Timer {
     readable: wgpu::Buffer,
     /// Dispatches since times were last read, including those beyond the capacity.
     dispatches: AtomicU32,
-    /// Nanoseconds per tick.
     period: f64,
 }
 

@@ -107,7 +107,6 @@ impl ListedDevice {
     }
 }
 
-/// Sections per second of devices, once measured.
 #[derive(Debug, Default)]
 pub(crate) struct Speeds(Mutex<Option<Vec<f64>>>);
 

@@ -54,7 +54,7 @@ pub struct Divided<'a> {
     /// True if this processor takes over from a device that fails.
     falls_back: bool,
     news: Option<Fallback>,
-    idle: usize,
+    pub(crate) idle: usize,
 }
 
 impl<'a> Divided<'a> {
@@ -82,12 +82,6 @@ impl<'a> Divided<'a> {
         Ok(Self { layout, cpu: CpuEvaluator::new(layout), own, helpers, falls_back, news: None, idle: 0 })
     }
 
-    #[must_use]
-    pub(crate) fn with_idle(mut self, idle: usize) -> Self {
-        self.idle = idle;
-        self
-    }
-
     pub fn nodes(&mut self, task: &Task) -> Result<Answer> {
         let mut begun = Ok(());
         let mut working = Vec::with_capacity(self.helpers.len());
@@ -95,10 +89,9 @@ impl<'a> Divided<'a> {
             begun = begun.and_then(|()| helper.begin(task));
             working.push(begun.is_ok());
         }
-        let mut answers = Vec::new();
-        for sections in self.own.clone() {
-            answers.push((sections.start, self.compute(task, sections)));
-        }
+        let own = self.own.clone().into_iter();
+        let mut answers: Vec<_> =
+            own.map(|sections| (sections.start, self.compute(task, sections))).collect();
         // Waits for all of them, even after an error: an unread answer would be mistaken for the next one.
         let mut left = Vec::new();
         for (mut helper, works) in std::mem::take(&mut self.helpers).into_iter().zip(working) {

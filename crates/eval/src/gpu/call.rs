@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use wgpu::CommandEncoder;
 
 use super::GpuEvaluator;
 use super::kernels::{Kernel, Segment, Shape, Transposition, Uniforms, Variant, block_length, kappa};
@@ -21,7 +22,6 @@ use gputexel_io::Result;
 
 /// Number of segments added by one thread of the first reduction.
 pub(super) const CHUNK: usize = 64;
-
 /// Maximum number of submissions in flight: enough that the device never waits for the host, few enough that each
 /// completes soon.
 const IN_FLIGHT: usize = 3;
@@ -96,7 +96,6 @@ impl Call {
         self.tiling.padded() > 1
     }
 
-    /// Returns the bytes of a value for each parameter and member, without padding.
     fn by_member_bytes(&self) -> u64 {
         8 * self.members as u64 * u64::from(self.sizes.features)
     }
@@ -229,18 +228,17 @@ impl GpuEvaluator<'_> {
         }
         let uniforms = self.buffers.uniforms.reserve(gpu, size_of::<Uniforms>() as u64)?;
         let tables = self.buffers.tables.reserve(gpu, 4 * (member_rows + 4 * padded) as u64)?;
-        let factors = match shape.weighted && (request.gradients || request.curvature) {
-            true => {
-                let parts = self.layout.parts().len();
-                let mut factors = vec![0f32; parts * padded];
-                for (column, member) in members.clone().enumerate() {
-                    for part in 0..parts {
-                        factors[part * padded + column] = population.part_weight(member, part, parts);
-                    }
+        let factors = if shape.weighted && (request.gradients || request.curvature) {
+            let parts = self.layout.parts().len();
+            let mut factors = vec![0f32; parts * padded];
+            for (column, member) in members.clone().enumerate() {
+                for part in 0..parts {
+                    factors[part * padded + column] = population.part_weight(member, part, parts);
                 }
-                self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
             }
-            false => tables.clone(),
+            self.buffers.factors.fill(gpu, bytemuck::cast_slice(&factors))?
+        } else {
+            tables.clone()
         };
         let call = Call {
             members: members.len(),
@@ -264,11 +262,7 @@ impl GpuEvaluator<'_> {
     }
 
     /// Encodes the transposition of the parameters from the host's order to that of the kernels; once per call.
-    pub(super) fn encode_parameters(
-        &mut self,
-        call: &Call,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<()> {
+    pub(super) fn encode_parameters(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<()> {
         if call.shape.shared || !call.is_transposed() {
             return Ok(());
         }
@@ -277,7 +271,7 @@ impl GpuEvaluator<'_> {
         self.encode_transposition(call, 0, call.transposition(), [&inputs, &outputs], encoder)
     }
 
-    fn encode_gradients(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<wgpu::Buffer> {
+    fn encode_gradients(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<wgpu::Buffer> {
         let totals = self.buffers.totals.reserve(&self.gpu, 0)?;
         if !call.is_transposed() {
             return Ok(totals);
@@ -294,7 +288,7 @@ impl GpuEvaluator<'_> {
         offset: u64,
         sizes: Transposition,
         [inputs, outputs]: [&wgpu::Buffer; 2],
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Transpose, call)?;
         let uniforms = self.buffers.transpositions.reserve(&self.gpu, 0)?;
@@ -303,7 +297,7 @@ impl GpuEvaluator<'_> {
         self.gpu.dispatch(encoder, &pipeline, &bindings, sizes.groups())
     }
 
-    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+    pub(super) fn encode_blend(&mut self, call: &Call, encoder: &mut CommandEncoder) -> Result<()> {
         let pipeline = self.pipeline(Kernel::Blend, call)?;
         let bindings = [
             whole(&call.uniforms),
@@ -332,7 +326,7 @@ impl GpuEvaluator<'_> {
         call: &Call,
         plan: &SegmentPlan,
         slice: &Slice<'_>,
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let features = self.layout.features();
         let count = slice.segments.len();
@@ -413,7 +407,7 @@ impl GpuEvaluator<'_> {
             let planned = &plan.shards[shard];
             // A slot is only overwritten when the shard before the previous one is finished: pending uploads
             // take host memory until the device gets to them.
-            while self.store.is_streamed() && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
+            while self.store.streamed && under_way.front().is_some_and(|&(_, _, s)| s + 1 < shard) {
                 self.await_oldest(&call, &mut under_way, &mut clock)?;
             }
             let mut at = 0;
@@ -466,7 +460,7 @@ impl GpuEvaluator<'_> {
         &mut self,
         call: &Call,
         plan: &SegmentPlan,
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &mut CommandEncoder,
     ) -> Result<()> {
         let loss_bytes = call.loss_rows(plan) * call.row();
         let gradient_bytes = if call.gradients { call.by_member_bytes() } else { 0 };

@@ -114,10 +114,7 @@ pub(super) fn check_gather(gather: &Gather, lengths: &[usize], blocks: usize, ex
             };
             // What pads the last word is read like a position.
             for i in 0..if extent.unit { count.next_multiple_of(2) } else { count } {
-                let entry = match extent.unit {
-                    true => words[i / 2] >> (16 * (i % 2)) & 0x3fff,
-                    false => words[2 * i],
-                };
+                let entry = if extent.unit { words[i / 2] >> (16 * (i % 2)) & 0x3fff } else { words[2 * i] };
                 require((entry as usize) < length, || format!("run {run} has position {entry} of {length}"))?;
             }
         }

@@ -14,9 +14,7 @@ use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result};
 
 const CHUNK: usize = 16;
-
 const WORKGROUPS_PER_SEGMENT: u32 = 16;
-
 /// Number of pairs assumed per position of the matrix until its speed has been measured.
 const PAIRS_PER_POSITION: u64 = 64;
 

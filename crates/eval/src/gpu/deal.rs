@@ -3,7 +3,6 @@
 use super::kernels::{RESIDUALS, WORKGROUP, lanes};
 
 const WARP: usize = 32;
-
 /// Cost of a run apart from its entries, in entries: its header and the update of a slab.
 const RUN: usize = 4;
 

@@ -12,12 +12,10 @@ use gputexel_io::Result;
 
 /// Threads per workgroup; WebGPU guarantees 256.
 pub const WORKGROUP: usize = 256;
-
 /// Workgroup memory guaranteed by WebGPU, in f32; the residuals of a block fit in it. With twice as much, an H100 takes
 /// twice as long for gradients although it updates slabs less often, probably because what workgroups reserve is
 /// missing from the cache.
 pub const RESIDUALS: usize = 4096;
-
 /// Block lengths of the transposed dataset, one for each tile size.
 pub const BLOCKS: [usize; 4] = [128, 256, 512, MAX_BLOCK];
 

@@ -13,7 +13,6 @@ use gputexel_dataset::Layout;
 use gputexel_io::{Error, Result};
 
 const MIN_MEMORY: u64 = 1 << 16;
-
 /// Positions per segment of a Gauss–Newton matrix: enough to pay for writing a slab, few enough that a workgroup with a
 /// common feature does not take much longer than the others.
 const MATRIX_SEGMENT: usize = 16 * MAX_BLOCK;
@@ -130,7 +129,7 @@ impl GpuEvaluator<'_> {
     }
 
     pub(super) fn segments(&self, key: &PlanKey) -> Vec<Vec<Segment>> {
-        let options = GpuOptions { cell: self.store.cell(), ..self.options };
+        let options = GpuOptions { cell: self.store.cell, ..self.options };
         let (shards, positions) = (self.store.shards(), key.positions.clone());
         match key.walk {
             Walk::Matrices => {

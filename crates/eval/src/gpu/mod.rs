@@ -114,7 +114,7 @@ impl<'a> GpuEvaluator<'a> {
 
     /// Returns true if the dataset is streamed through the device at every call.
     pub fn is_streamed(&self) -> bool {
-        self.store.is_streamed()
+        self.store.streamed
     }
 
     fn validate(&self, population: &Population, request: &Request) -> Result<()> {

@@ -118,7 +118,6 @@ impl Tiling {
     }
 }
 
-/// The members of a population, cut into chunks that fit the device.
 pub(super) struct Chunks {
     /// The tiling of the whole population, which also determines the division of positions: sums depend on neither the
     /// chunks nor the memory.

@@ -68,7 +68,6 @@ impl Cost {
     }
 }
 
-/// Limits of a shard, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub binding: u64,
@@ -156,9 +155,8 @@ pub(super) fn pack_rows(layout: &Layout, positions: Range<usize>) -> Vec<u32> {
             if layout.unit_rows() {
                 pack_unit_row(ids, shape.plus, &mut rows);
             } else {
-                for (&id, c) in ids.iter().zip(&layout.coefficients()[range]) {
-                    rows.extend([u32::from(id), c.to_bits()]);
-                }
+                let entries = ids.iter().zip(&layout.coefficients()[range]);
+                rows.extend(entries.flat_map(|(&id, c)| [u32::from(id), c.to_bits()]));
             }
         }
     }
@@ -202,10 +200,8 @@ impl Gather {
                             .map(|i| code(i) | if i + 1 < count { code(i + 1) << 16 } else { 0 }),
                     );
                 } else {
-                    let coefficients = &transpose.coefficients[at..at + count];
-                    for (&position, c) in positions.iter().zip(coefficients) {
-                        entries.extend([u32::from(position), c.to_bits()]);
-                    }
+                    let own = positions.iter().zip(&transpose.coefficients[at..at + count]);
+                    entries.extend(own.flat_map(|(&position, c)| [u32::from(position), c.to_bits()]));
                 }
                 at += count;
             }

@@ -38,8 +38,8 @@ type Packed = ((usize, Array), Vec<u32>);
 pub(super) struct Store<'a> {
     layout: &'a Layout,
     shards: Vec<Vec<Span>>,
-    cell: usize,
-    streamed: bool,
+    pub(super) cell: usize,
+    pub(super) streamed: bool,
     /// By shard; empty if they are streamed.
     resident: Vec<HashMap<Array, DeviceBuffer>>,
     /// Empty if nothing is streamed.
@@ -78,14 +78,6 @@ impl<'a> Store<'a> {
 
     pub(super) fn shards(&self) -> Vec<&[Span]> {
         self.shards.iter().map(Vec::as_slice).collect()
-    }
-
-    pub(super) fn cell(&self) -> usize {
-        self.cell
-    }
-
-    pub(super) fn is_streamed(&self) -> bool {
-        self.streamed
     }
 
     pub(super) fn array(&mut self, gpu: &Gpu, index: usize, array: Array) -> Result<wgpu::Buffer> {

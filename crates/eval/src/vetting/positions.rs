@@ -12,7 +12,6 @@ use gputexel_model::{Feature, FeatureKind, FeatureRow, FeatureSet, Imported, Imp
 use shakmaty::{Board, Color, Piece, Role, Square};
 
 pub const COUNT: usize = 4096;
-
 const POSITIONS: &[u8] = include_bytes!("../../data/positions.bin.zst");
 
 /// Positions of one feature set, and parameters to evaluate them with.

@@ -10,12 +10,8 @@ use crate::extraction::{
 };
 use crate::reading::{Chunk, Queue, Sink, read_all};
 use gputexel_chess::sample::{Batch, Sample};
-use gputexel_chess::selection::{Duplicates, LeftOut, Selection, Unit};
+use gputexel_chess::selection::{LeftOut, Unit};
 use gputexel_io::{Error, Result};
-
-pub(super) fn is_needed(rules: &Selection) -> bool {
-    rules.sample.is_some() || rules.duplicates == Duplicates::Average
-}
 
 pub(super) struct Census {
     /// Rows that are in the sample; `None` without one.
@@ -63,7 +59,6 @@ impl Census {
 }
 
 struct Entries {
-    /// Keys and results.
     entries: Vec<(u64, f32)>,
     rest: Batch,
 }

@@ -115,7 +115,8 @@ pub fn convert_with<'a>(
     if output.is_dir() {
         return Err(Error::input(output, "is a folder"));
     }
-    let needs_all = census::is_needed(&reading.selection);
+    let Selection { sample, duplicates, .. } = reading.selection;
+    let needs_all = sample.is_some() || duplicates == Duplicates::Average;
     if needs_all && relabel.is_some() {
         let reason =
             "samples of all positions and averages cannot be combined with new labels; convert first";
@@ -180,8 +181,7 @@ impl Plan {
         let mut encoded = Encoded::default();
         for (i, (sample, origin)) in batch.samples.iter().zip(&batch.origins).enumerate() {
             let label = labels.get(i).copied().unwrap_or_default();
-            writer.set_game_number(label.game);
-            writer.set_weight(label.weight);
+            (writer.game_number, writer.weight) = (label.game, label.weight);
             if writer.push(origin, sample.result, in_games, &mut encoded.bytes) {
                 encoded.positions += 1;
             }
@@ -244,16 +244,15 @@ impl Sink for Assembly<'_> {
     fn add(&mut self, chunk: &Chunk, converted: Converted) -> Result<()> {
         let Converted { encoded, in_games, by_chunk, mut resolved, mut rest } = converted;
         let mut left_out = LeftOut::default();
-        let encoded = match encoded {
-            Some(encoded) => encoded,
-            None => {
-                let labels = self.select(&mut rest, chunk.source, by_chunk, &mut left_out);
-                resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
-                if let Some(relabel) = &mut self.relabel {
-                    relabel.relabel(&mut rest.samples, &mut rest.origins)?;
-                }
-                self.plan.encode(&rest, &labels, in_games)
+        let encoded = if let Some(encoded) = encoded {
+            encoded
+        } else {
+            let labels = self.select(&mut rest, chunk.source, by_chunk, &mut left_out);
+            resolved = rest.samples.iter().filter(|sample| sample.leaf_key != sample.key).count() as u64;
+            if let Some(relabel) = &mut self.relabel {
+                relabel.relabel(&mut rest.samples, &mut rest.origins)?;
             }
+            self.plan.encode(&rest, &labels, in_games)
         };
         self.books.reports[chunk.source].resolved += resolved;
         self.books.add(chunk, &rest, encoded.positions, &left_out)?;

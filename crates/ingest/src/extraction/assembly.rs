@@ -15,7 +15,6 @@ use gputexel_chess::selection::{Duplicates, LeftOut, Reason, Unit};
 use gputexel_dataset::{DatasetWriter, PositionLabels};
 use gputexel_io::Result;
 
-/// Steps that run in input order.
 pub struct Assembly<'a> {
     writer: DatasetWriter,
     settings: &'a ExtractSettings,

@@ -116,7 +116,8 @@ impl<'a> Bookkeeping<'a> {
             report.warnings.extend(report.unread_scores_warning());
             let scale = self.settings.text.scale;
             report.warnings.extend(report.tally.warnings(scale.unwrap_or_default(), scale.is_some()));
-            report.record.left_out = report.left_out.by_label();
+            let by_label = report.left_out.iter().map(|(reason, count)| (reason.label().to_string(), count));
+            report.record.left_out = by_label.collect();
             report.funnel = FunnelStep::all(report.positions_read, &report.left_out);
             let skipped = report.left_out.sum(Unit::Game) + report.left_out.sum(Unit::GameRest);
             let chosen = report.left_out.iter().filter(|(reason, _)| reason.is_choice());

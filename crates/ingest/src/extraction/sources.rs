@@ -95,10 +95,6 @@ impl Detected {
         }
     }
 
-    pub fn is_pgn(&self) -> bool {
-        self.format() == Format::Pgn
-    }
-
     pub fn has_games(&self) -> bool {
         match self {
             Self::Positions(detection) => detection.has_games,
@@ -131,7 +127,7 @@ pub fn detect_inputs(
     });
     let sources = sources.collect::<Result<Vec<_>>>()?;
     let any_text = detected.iter().any(|one| one.format() == Format::Text);
-    let any_games = detected.iter().any(Detected::is_pgn);
+    let any_games = detected.iter().any(|one| one.format() == Format::Pgn);
     // The view of scores also applies to comments.
     let of_texts =
         TextOptions { score_view: settings.text.score_view.filter(|_| !any_games), ..settings.text };

@@ -54,14 +54,13 @@ mod lasting {
     pub(super) fn spawn(call: Command) -> io::Result<Child> {
         let orders = {
             let mut orders = ORDERS.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*orders {
-                Some(orders) => orders.clone(),
-                None => {
-                    let (sender, receiver) = channel();
-                    let builder = std::thread::Builder::new().name("engines".to_string());
-                    builder.spawn(move || carry_out(receiver))?;
-                    orders.insert(sender).clone()
-                }
+            if let Some(orders) = &*orders {
+                orders.clone()
+            } else {
+                let (sender, receiver) = channel();
+                let builder = std::thread::Builder::new().name("engines".to_string());
+                builder.spawn(move || carry_out(receiver))?;
+                orders.insert(sender).clone()
             }
         };
         let (sender, receiver) = channel();

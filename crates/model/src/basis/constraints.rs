@@ -75,12 +75,10 @@ impl Parameterization {
     }
 }
 
-/// Basis that is being constrained.
 struct Work<'a> {
     set: &'a FeatureSet,
     prior: &'a [f64],
     basis: Parameterization,
-    /// θ at the start.
     start: Vec<f64>,
     /// (coordinate, factor) of every parameter.
     rows: Vec<Vec<(u32, f64)>>,

@@ -23,7 +23,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T: Serialize> Serialize for Named<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         self.0.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
         map.end()
@@ -31,7 +31,7 @@ impl<T: Serialize> Serialize for Named<T> {
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Entries<T>(std::marker::PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
             type Value = Named<T>;
@@ -40,7 +40,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
                 f.write_str("an object whose keys are names of parameters")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Named<T>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
                 let mut entries: Vec<(String, T)> = Vec::new();
                 let mut seen = std::collections::HashSet::new();
                 while let Some((name, value)) = map.next_entry::<String, T>()? {

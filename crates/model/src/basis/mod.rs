@@ -27,7 +27,7 @@ pub enum Basis {
 impl FromStr for Basis {
     type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(NamedBasis::find(text).map_or_else(|| Self::File(PathBuf::from(text)), Self::Named))
     }
 }
@@ -111,7 +111,7 @@ impl BasisFile {
         set: &FeatureSet,
         prior: &[f64],
         more_frozen: &[String],
-    ) -> std::result::Result<Parameterization, Fault> {
+    ) -> Result<Parameterization, Fault> {
         if let Some(named) = self.feature_set.as_deref().filter(|name| *name != set.name()) {
             return Err(Fault::new(
                 Some(named),
@@ -218,12 +218,7 @@ impl BasisFile {
 }
 
 impl CoordinateRecord {
-    fn coordinate(
-        &self,
-        column: &[(u32, f64)],
-        base: &[f64],
-        prior: &[f64],
-    ) -> std::result::Result<Coordinate, Fault> {
+    fn coordinate(&self, column: &[(u32, f64)], base: &[f64], prior: &[f64]) -> Result<Coordinate, Fault> {
         let Self { name, min, max, integer, .. } = self;
         let fault = |reason: String| Err(Fault::new(Some(name), format!("coordinate '{name}': {reason}")));
         let (low, high) = (min.unwrap_or(f64::NEG_INFINITY), max.unwrap_or(f64::INFINITY));

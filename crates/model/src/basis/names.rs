@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::feature_set::FeatureSet;
 use gputexel_io::{did_you_mean, matches_pattern};
 
-/// The parameters of a feature set, looked up by name.
 pub(super) struct ParameterNames<'a> {
     features: HashMap<&'a str, u32>,
     groups: HashMap<&'a str, Vec<u32>>,

@@ -2,10 +2,8 @@
 
 use shakmaty::Square;
 
-use crate::feature::Arrangement;
-use crate::feature::{Feature, ROLE_NAMES};
+use crate::feature::{Arrangement, Feature, ROLE_NAMES};
 
-/// A range of consecutive features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     first: usize,

@@ -29,7 +29,6 @@ pub(crate) fn arrangement(group: &str, ids: &[u32]) -> Arrangement {
     known.map_or(Arrangement::None, |(group, &first)| group.arrangement(first))
 }
 
-/// Receives the features of a side, by id.
 pub(super) trait Collector {
     fn add(&mut self, id: usize);
 }

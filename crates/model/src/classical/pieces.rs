@@ -10,12 +10,6 @@ use super::king::{KingAttack, KingAttacker};
 use super::pawns::{on_color, on_file, outposts};
 use super::view::{AttackMap, View, bishop_attacks, king_attacks, knight_attacks, rook_attacks};
 
-/// The squares that count for mobility: not attacked by enemy pawns and not occupied by own pawns or the own
-/// king.
-fn mobility_area(view: &View) -> u64 {
-    !(view.their_pawn_attacks | view.own.pawns | view.own.king)
-}
-
 pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap, KingAttack) {
     let king = king_attacks(view.own.king_square());
     let mut attack_map = AttackMap { pawn: view.pawn_attacks, king, ..AttackMap::default() };
@@ -23,7 +17,8 @@ pub fn pieces<C: Collector>(view: &View, passed: u64, out: &mut C) -> (AttackMap
     attack_map.twice = up(left(view.own.pawns) & right(view.own.pawns));
     attack_map.add(king);
     let mut king_attack = KingAttack::new(view);
-    let area = mobility_area(view);
+    // Squares count for mobility if they are neither attacked by enemy pawns nor occupied by own pawns or the king.
+    let area = !(view.their_pawn_attacks | view.own.pawns | view.own.king);
     let queens = view.own.queens | view.their.queens;
     let outposts = outposts(view);
     let behind_pawns = down(view.own.pawns | view.their.pawns);

@@ -10,33 +10,28 @@ use super::{COUNT, Collector, Passed, Side, pawn_structure, terms};
 pub struct Tapered(i64);
 
 impl Tapered {
-    /// Combines a middlegame and an endgame value.
     #[inline]
     pub fn new(mg: i32, eg: i32) -> Self {
         Self((i64::from(mg) << 32) + i64::from(eg))
     }
 
-    /// Adds both halves.
     #[inline]
     pub fn add(&mut self, other: Self) {
         self.0 += other.0;
     }
 
-    /// The middlegame half.
     #[inline]
     pub fn mg(self) -> i32 {
         // A negative lower half has borrowed from the upper half.
         ((self.0 + 0x8000_0000) >> 32) as i32
     }
 
-    /// The endgame half.
     #[inline]
     pub fn eg(self) -> i32 {
         self.0 as i32
     }
 }
 
-/// Sums the values of a side's features.
 struct Sum<'a> {
     values: &'a [Tapered; COUNT],
     total: i64,

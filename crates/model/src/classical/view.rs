@@ -39,7 +39,6 @@ impl SidePieces {
     }
 }
 
-/// The board as seen by one side.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     pub own: SidePieces,

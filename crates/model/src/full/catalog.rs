@@ -49,7 +49,6 @@ pub const FACTOR_ROOKS: Span = FACTOR_BISHOPS.then(4);
 pub const FACTOR_PASSED: Span = FACTOR_ROOKS.then(4);
 pub const FACTOR_FLANK: Span = FACTOR_PASSED.then(2);
 pub const FACTOR: std::ops::Range<usize> = FACTOR_PAWNS.first()..FACTOR_FLANK.then(0).first();
-
 /// Number of features, including those of `classical`.
 pub const COUNT: usize = FACTOR.end;
 pub const FURTHER: usize = COUNT - CLASSICAL;

@@ -11,7 +11,6 @@ use crate::classical::view::{View, bishop_attacks, knight_attacks, rook_attacks}
 use crate::classical::{Collector, Side};
 
 const FOUR: u64 = FILE_A | FILE_A << 1 | FILE_A << 2 | FILE_A << 3;
-
 /// The files of a king's flank, by the file of the king.
 const FLANKS: [u64; 8] = [FOUR, FOUR, FOUR, FOUR << 2, FOUR << 2, FOUR << 4, FOUR << 4, FOUR << 4];
 

@@ -44,7 +44,6 @@ impl SumCollector for SumUp<'_> {
 }
 
 impl FurtherValues {
-    /// Creates the values from those of the features after `classical`.
     pub fn new(values: Vec<Tapered>) -> Self {
         Self {
             values: values.into_boxed_slice().try_into().expect("one value per feature"),

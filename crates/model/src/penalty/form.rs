@@ -107,9 +107,8 @@ fn smooth_board(squares: &[Option<u32>]) -> Vec<Term> {
     for square in 0..64 {
         let Some(own) = squares[square] else { continue };
         for (files, ranks, weight) in [(1, 0, 1.0), (0, 1, 1.0), (1, 1, 0.5), (-1, 1, 0.5)] {
-            if let Some(other) = at(squares, square, files, ranks) {
-                terms.push(term(weight, &[(own, 1.0), (other, -1.0)]));
-            }
+            let other = at(squares, square, files, ranks);
+            terms.extend(other.map(|other| term(weight, &[(own, 1.0), (other, -1.0)])));
         }
     }
     terms

@@ -72,6 +72,10 @@ impl Penalty {
         }
         Ok(())
     }
+
+    pub fn group(&self) -> &str {
+        self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
+    }
 }
 
 pub fn penalties(set: &FeatureSet, kind: PenaltyKind) -> Vec<Penalty> {
@@ -136,7 +140,7 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
         if known.is_empty() {
             return fail(format!("feature set '{}' has nothing that is {}", set.name(), kind.needs()));
         }
-        let matches = |penalty: &Penalty| of.is_none_or(|of| penalty.is_of(of));
+        let matches = |penalty: &Penalty| of.is_none_or(|of| penalty.of == of || penalty.group() == of);
         let mut found: Vec<Penalty> = known.iter().filter(|penalty| matches(penalty)).cloned().collect();
         if found.is_empty() {
             let mut groups: Vec<&str> = known.iter().map(|penalty| penalty.group()).collect();
@@ -153,14 +157,4 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
     }
     all.retain(|penalty| penalty.weight > 0.0);
     Ok(all)
-}
-
-impl Penalty {
-    pub fn group(&self) -> &str {
-        self.of.strip_suffix(".mg").or_else(|| self.of.strip_suffix(".eg")).unwrap_or(&self.of)
-    }
-
-    fn is_of(&self, name: &str) -> bool {
-        self.of == name || self.group() == name
-    }
 }

@@ -69,13 +69,12 @@ pub fn dead_terms<'a>(terms: impl IntoIterator<Item = &'a TermActivity>, when: &
 
 fn dead_group(group: &[&TermActivity], when: &str) -> String {
     let TermActivity { accumulator, operator, target, positions, .. } = group[0];
-    let (names, is, its) = match group {
-        [_] => (called(accumulator, operator, *target), "is", "its"),
-        _ => {
-            let terms =
-                group.iter().map(|term| format!("the {} in {}", shown(term.operator), term.target.name()));
-            (format!("{} of '{accumulator}'", listed(terms)), "are", "their")
-        }
+    let (names, is, its) = if let [_] = group {
+        (called(accumulator, operator, *target), "is", "its")
+    } else {
+        let terms =
+            group.iter().map(|term| format!("the {} in {}", shown(term.operator), term.target.name()));
+        (format!("{} of '{accumulator}'", listed(terms)), "are", "their")
     };
     let positions = counted(*positions, "position");
     let when = if when.is_empty() { String::new() } else { format!(" {when}") };

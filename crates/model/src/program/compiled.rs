@@ -15,7 +15,7 @@ pub const LINEAR: usize = 0;
 /// column for every entry of each of its sums (White's first), in the order of accumulators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompiledProgram {
-    program: Program,
+    pub(super) program: Program,
     features: usize,
     /// First column of each slot, and the number of columns.
     starts: Vec<u32>,
@@ -60,10 +60,6 @@ impl CompiledProgram {
     #[inline]
     pub fn inner_terms(&self) -> &[usize] {
         &self.inner_terms
-    }
-
-    pub(super) fn program_mut(&mut self) -> &mut Program {
-        &mut self.program
     }
 
     #[inline]

@@ -173,7 +173,7 @@ impl Program {
         self.check(features).map_err(Error::Usage)
     }
 
-    fn check(&self, features: usize) -> std::result::Result<(), String> {
+    fn check(&self, features: usize) -> Result<(), String> {
         let mut names = std::collections::HashSet::new();
         let filled: Vec<Option<usize>> = self.terms.iter().map(|term| term.into).collect();
         for (index, Accumulator { name, features: own, .. }) in self.accumulators.iter().enumerate() {
@@ -228,7 +228,7 @@ impl Program {
         }
     }
 
-    fn check_term(&self, index: usize) -> std::result::Result<(), String> {
+    fn check_term(&self, index: usize) -> Result<(), String> {
         let term = &self.terms[index];
         let accumulator = self.input(term.input, || format!("term {}", index + 1))?;
         let whose = self.term_name(index);
@@ -291,7 +291,7 @@ impl Program {
         own.unwrap_or_default() + &number
     }
 
-    fn check_factor(&self, factor: &Factor) -> std::result::Result<(), String> {
+    fn check_factor(&self, factor: &Factor) -> Result<(), String> {
         let Some(first) = factor.by.first() else {
             return Err("a factor of no accumulator".to_string());
         };
@@ -324,7 +324,7 @@ impl Program {
         Ok(())
     }
 
-    fn input(&self, input: Input, place: impl Fn() -> String) -> std::result::Result<&Accumulator, String> {
+    fn input(&self, input: Input, place: impl Fn() -> String) -> Result<&Accumulator, String> {
         let known = self.accumulators.get(input.accumulator);
         known.ok_or_else(|| format!("{}: there is no accumulator {}", place(), input.accumulator))
     }
@@ -372,7 +372,7 @@ impl Accumulator {
     }
 }
 
-fn finite(whose: &str, what: &str, value: f64) -> std::result::Result<(), String> {
+fn finite(whose: &str, what: &str, value: f64) -> Result<(), String> {
     match value.is_finite() && value.abs() <= 1e9 {
         true => Ok(()),
         false => Err(format!("{what} of {whose} is {}: must be a number up to 1e9", shown_number(value))),

@@ -86,7 +86,7 @@ impl CompiledProgram {
     #[must_use]
     pub fn without(&self, parts: &[Part]) -> Self {
         let mut rest = self.clone();
-        let program = rest.program_mut();
+        let program = &mut rest.program;
         let kept = |part: Part| !parts.contains(&part);
         let terms = std::mem::take(&mut program.terms).into_iter().enumerate();
         program.terms = terms.filter(|(i, _)| kept(Part::Term(*i))).map(|(_, term)| term).collect();

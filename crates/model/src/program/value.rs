@@ -16,7 +16,6 @@ pub struct Taper {
     pub eg: f64,
 }
 
-/// Results of the forward pass for the backward pass.
 pub(super) struct Forward<T> {
     pub(super) before: [T; MAX_ADJUSTMENTS],
     pub(super) factor: T,

@@ -24,24 +24,22 @@ pub fn invert(matrix: &[f64], size: usize, free: &[usize], scale: impl Fn(usize)
         return Ok(inverse);
     }
     let scale: Vec<f64> = free.iter().map(|&i| scale(i).recip()).collect();
-    let product = match definite(scaled(matrix, size, free, &scale)?, n) {
-        Some(product) => product,
-        None => {
-            let Lifted { matrix: lifted, left_out, values, largest } = lift(matrix, size, free, &scale)?;
-            inverse.undetermined = values.len();
-            inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
-            match largest > 0.0 {
-                true => {
-                    let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
-                    drop(lifted);
-                    let mut product = factor.inverse();
-                    let left_out = View::new(&left_out, values.len(), n).transpose();
-                    add_square(-1.0 / largest, left_out, &mut product, n);
-                    mirror(&mut product, n);
-                    product
-                }
-                false => lifted,
-            }
+    let product = if let Some(product) = definite(scaled(matrix, size, free, &scale)?, n) {
+        product
+    } else {
+        let Lifted { matrix: lifted, left_out, values, largest } = lift(matrix, size, free, &scale)?;
+        inverse.undetermined = values.len();
+        inverse.negative = values.iter().filter(|&&value| value < -NEGLIGIBLE * largest).count();
+        if largest > 0.0 {
+            let factor = Cholesky::new(n, |i, j| lifted[i * n + j]).ok_or_else(failed)?;
+            drop(lifted);
+            let mut product = factor.inverse();
+            let left_out = View::new(&left_out, values.len(), n).transpose();
+            add_square(-1.0 / largest, left_out, &mut product, n);
+            mirror(&mut product, n);
+            product
+        } else {
+            lifted
         }
     };
     inverse.matrix = vec![0.0; size * size];

@@ -3,7 +3,6 @@
 /// Fraction of the largest diagonal entry that is added to every diagonal entry: the matrix has f32 products, and
 /// directions without curvature must not decide.
 const RIDGE: f64 = 1e-9;
-
 /// Pivots below this fraction of their diagonal entry are rounding errors.
 const MIN_PIVOT: f64 = 1e-6;
 

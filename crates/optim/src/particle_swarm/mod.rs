@@ -233,7 +233,6 @@ impl ParticleSwarm {
         }
     }
 
-    /// Returns true if the start still has to be evaluated by itself, before the first move.
     fn is_before_start(&self) -> bool {
         self.settings.variant == SwarmVariant::Of2018 && self.original == UNKNOWN
     }

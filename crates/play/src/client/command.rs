@@ -118,9 +118,7 @@ impl EngineCommand {
     pub(super) fn stem(&self) -> String {
         self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
     }
-}
 
-impl EngineCommand {
     /// Quoted so that parsing restores it.
     pub fn to_command_line(&self) -> Result<String> {
         let program = self.program.display().to_string();

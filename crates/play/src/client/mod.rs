@@ -24,10 +24,8 @@ use process::{EngineProcess, ReadError, not_running};
 use protocol::Dialog;
 
 const CHESS960: &str = "UCI_Chess960";
-
 /// For an engine to end its search once the user has requested to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(1500);
-
 /// Piece-square tables for each square of a king have tens of thousands of values.
 const MAX_OPTIONS: usize = 1 << 16;
 
@@ -120,7 +118,7 @@ impl UciPlayer {
     }
 
     /// Sends `lines` and waits until the engine has processed them.
-    fn make_ready(&mut self, lines: Vec<String>) -> std::result::Result<(), Failure> {
+    fn make_ready(&mut self, lines: Vec<String>) -> Result<(), Failure> {
         let deadline = self.command.start_deadline;
         let process = self.process.as_mut().ok_or_else(not_running)?;
         // An unsolicited 'readyok' must not count as the answer.
@@ -164,7 +162,7 @@ impl UciPlayer {
     }
 }
 
-fn introduce(command: &EngineCommand, stop: &StopFlag) -> std::result::Result<Introduction, Failure> {
+fn introduce(command: &EngineCommand, stop: &StopFlag) -> Result<Introduction, Failure> {
     let mut process = EngineProcess::start(command, stop)?;
     process.send("uci".to_string());
     let until = Instant::now() + command.start_deadline;
@@ -205,7 +203,7 @@ impl Player for UciPlayer {
         &self.name
     }
 
-    fn new_game(&mut self, chess960: bool) -> std::result::Result<(), Failure> {
+    fn new_game(&mut self, chess960: bool) -> Result<(), Failure> {
         if self.process.as_mut().is_some_and(EngineProcess::has_exited) {
             self.process = None;
         }
@@ -232,7 +230,7 @@ impl Player for UciPlayer {
     }
 
     /// On the clock, the engine reports that it is ready before its time begins, as with fastchess.
-    fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> std::result::Result<(), Failure> {
+    fn prepare(&mut self, game: &GameSoFar, limits: &Limits) -> Result<(), Failure> {
         if limits.clock.is_none() && limits.move_time.is_none() {
             return Ok(());
         }
@@ -241,12 +239,7 @@ impl Player for UciPlayer {
         Ok(())
     }
 
-    fn choose(
-        &mut self,
-        game: &GameSoFar,
-        limits: &Limits,
-        deadline: Duration,
-    ) -> std::result::Result<Choice, Failure> {
+    fn choose(&mut self, game: &GameSoFar, limits: &Limits, deadline: Duration) -> Result<Choice, Failure> {
         let process = self.process.as_mut().ok_or_else(not_running)?;
         // Lines after the last answer, such as a second one, are not answers.
         process.forget_lines();

@@ -17,13 +17,10 @@ use tempfile::TempPath;
 
 /// An engine that writes more is blocked.
 const LINES_AHEAD: usize = 256;
-
 /// To obey `quit`.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
-
 /// The same when the user is waiting.
 const QUIT_TIMEOUT_STOPPED: Duration = Duration::from_millis(400);
-
 /// For checks whether a silent process has ended without closing its pipes (its children may hold them).
 const PULSE: Duration = Duration::from_millis(100);
 

@@ -1,6 +1,5 @@
 //! UCI lines that are written during a game, and those that are read.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use shakmaty::fen::Fen;
@@ -23,7 +22,7 @@ pub(super) fn position(game: &GameSoFar) -> String {
     if !game.moves.is_empty() {
         line.push_str(" moves");
         for m in &game.moves {
-            write!(line, " {}", m.to_uci(mode)).expect("strings take all that is written");
+            line += &format!(" {}", m.to_uci(mode));
         }
     }
     line
@@ -32,9 +31,7 @@ pub(super) fn position(game: &GameSoFar) -> String {
 /// `clocks` are both sides', White's first.
 pub(super) fn go(limits: &Limits, turn: Color, clocks: Option<[(Duration, Duration); 2]>) -> String {
     let mut line = "go".to_string();
-    let mut limit = |name: &str, value: u128| {
-        write!(line, " {name} {value}").expect("strings take all that is written");
-    };
+    let mut limit = |name: &str, value: u128| line += &format!(" {name} {value}");
     if let Some(Clock { remaining, increment, moves_to_go }) = limits.clock {
         let own = (remaining, increment);
         let mut both = clocks.unwrap_or([own; 2]);

@@ -20,7 +20,6 @@ use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 
 const COMPLAINTS: usize = 5;
-
 const MAX_LINE: usize = 4096;
 
 #[derive(Clone, Debug)]
@@ -115,7 +114,7 @@ impl Book {
 }
 
 /// The position, and true for Chess960.
-fn parse(text: &[u8]) -> std::result::Result<(Chess, bool), &'static str> {
+fn parse(text: &[u8]) -> Result<(Chess, bool), &'static str> {
     let (setup, _) = parse_epd(text).map_err(|e| e.reason())?;
     let mode = CastlingMode::detect(&setup);
     Ok((legal_position(setup, mode).map_err(|e| e.reason())?, mode.is_chess960()))
@@ -243,7 +242,7 @@ struct FirstMoves {
 impl Visitor for FirstMoves {
     type Tags = Beginning;
     type Movetext = Beginning;
-    type Output = std::result::Result<Beginning, String>;
+    type Output = Result<Beginning, String>;
 
     fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
         ControlFlow::Continue(Beginning::default())

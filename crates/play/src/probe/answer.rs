@@ -49,12 +49,11 @@ impl FromStr for EvalPattern {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let parts: Vec<&str> = text.split(SCORE).collect();
-        match parts[..] {
-            [before, after] => Ok(Self { before: single_blanks(before), after: single_blanks(after) }),
-            _ => {
-                let reason = format!("must have {SCORE} once, in place of the evaluation");
-                Err(Error::Setting { setting: "eval-pattern", value: Some(format!("'{text}'")), reason })
-            }
+        if let [before, after] = parts[..] {
+            Ok(Self { before: single_blanks(before), after: single_blanks(after) })
+        } else {
+            let reason = format!("must have {SCORE} once, in place of the evaluation");
+            Err(Error::Setting { setting: "eval-pattern", value: Some(format!("'{text}'")), reason })
         }
     }
 }

@@ -110,7 +110,6 @@ impl Failed {
 pub(super) struct Asker<'a> {
     source: &'a Source,
     player: Option<UciPlayer>,
-    /// Values that the process has.
     current: Option<Vec<f64>>,
     pub asked: u64,
 }
@@ -130,7 +129,7 @@ impl<'a> Asker<'a> {
         way: &Way,
         values: &[f64],
         positions: impl Iterator<Item = (&'p str, bool)>,
-    ) -> std::result::Result<Vec<f64>, Failed> {
+    ) -> Result<Vec<f64>, Failed> {
         let (fens, black): (Vec<&str>, Vec<bool>) = positions.unzip();
         let numbers = self.numbers(way, values, &fens)?;
         let value = |(number, black): (Option<Number>, bool)| {
@@ -146,7 +145,7 @@ impl<'a> Asker<'a> {
         way: &Way,
         values: &[f64],
         fens: &[&str],
-    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+    ) -> Result<Vec<Option<Number>>, Failed> {
         self.asked += fens.len() as u64;
         if way.ask == Ask::Lines {
             return self.lines(way, values, fens);
@@ -172,12 +171,7 @@ impl<'a> Asker<'a> {
         Ok(numbers)
     }
 
-    pub fn answers(
-        &mut self,
-        way: &Way,
-        values: &[f64],
-        fens: &[&str],
-    ) -> std::result::Result<Vec<Vec<String>>, Failed> {
+    pub fn answers(&mut self, way: &Way, values: &[f64], fens: &[&str]) -> Result<Vec<Vec<String>>, Failed> {
         let mut answers = vec![Vec::new(); fens.len()];
         self.hear(way, values, fens, &mut |at, line| {
             // An engine may print for ever.
@@ -194,7 +188,7 @@ impl<'a> Asker<'a> {
         values: &[f64],
         fens: &[&str],
         hear: &mut dyn FnMut(usize, &str),
-    ) -> std::result::Result<(), Failed> {
+    ) -> Result<(), Failed> {
         let before = |failure: Failure| Failed::new(0, &failure);
         let Some(player) = &mut self.player else {
             return Err(before(Failure::NotStarted("it is started for each set of values".to_string())));
@@ -238,12 +232,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Starts the program, and reads a line for each position.
-    fn lines(
-        &mut self,
-        way: &Way,
-        values: &[f64],
-        fens: &[&str],
-    ) -> std::result::Result<Vec<Option<Number>>, Failed> {
+    fn lines(&mut self, way: &Way, values: &[f64], fens: &[&str]) -> Result<Vec<Option<Number>>, Failed> {
         let failed = |answered: usize, reason: String| Failed { answered, failure: reason, stopped: false };
         let parameters = self.source.parameters.iter().zip(values);
         let values = parameters.map(|(parameter, value)| Setting {
@@ -267,16 +256,15 @@ impl<'a> Asker<'a> {
             is_answer
         });
         ran.map_err(|failure| Failed::new(numbers.len(), &failure))?;
-        match numbers.len() == fens.len() {
-            true => Ok(numbers),
-            false => {
-                let reason = format!(
-                    "prints {} lines for {} positions; it must print one number for each",
-                    numbers.len(),
-                    fens.len()
-                );
-                Err(failed(numbers.len().min(fens.len()), reason))
-            }
+        if numbers.len() == fens.len() {
+            Ok(numbers)
+        } else {
+            let reason = format!(
+                "prints {} lines for {} positions; it must print one number for each",
+                numbers.len(),
+                fens.len()
+            );
+            Err(failed(numbers.len().min(fens.len()), reason))
         }
     }
 }

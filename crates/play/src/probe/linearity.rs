@@ -9,13 +9,10 @@ use super::positions::Labeled;
 
 /// That rounding of four evaluations explains, in units of the last digit.
 const ROUNDING: f64 = 2.5;
-
 /// Root mean square of the same where an engine rounds terms within its evaluation, for a single parameter.
 const ROUNDING_RMS: f64 = 1.2;
-
 /// For each parameter of a group, of which the errors are independent.
 const ROUNDING_EACH: f64 = 0.35;
-
 /// Of a change, that may be missing: of a group, and of a single parameter.
 const SHARES: [f64; 2] = [0.002, 0.03];
 
@@ -27,7 +24,7 @@ pub(super) struct Tester<'t, 'a> {
     base: Vec<f64>,
     resolution: f64,
     noise: f64,
-    steps: Vec<Step>,
+    pub steps: Vec<Step>,
     /// Parameters and values at which the engine failed.
     failures: Vec<(u32, f64)>,
     random: Xoshiro256PlusPlus,
@@ -61,10 +58,6 @@ impl<'t, 'a> Tester<'t, 'a> {
             (0..self.steps.len() as u32).filter(|i| self.steps[*i as usize].change != 0.0).collect();
         self.classify(&all)?;
         Ok(std::mem::take(&mut self.failures))
-    }
-
-    pub fn into_steps(self) -> Vec<Step> {
-        self.steps
     }
 
     /// True if all of the group is linear.

@@ -41,7 +41,6 @@ pub(super) struct Request {
     pub wishes: [Option<String>; 3],
 }
 
-/// First line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub format: String,

@@ -47,16 +47,13 @@ use survey::Wishes;
 
 /// For each process, so that the time left can be told.
 const BLOCKS: usize = 8;
-
 /// Least and most positions in a block of an engine, and of a program, which is started for each set of values.
 const BLOCK: [usize; 2] = [200, 2000];
 const BLOCK_OF_PROGRAM: [usize; 2] = [1000, 100_000];
-
 /// Positions about which an engine is asked again when a probe is resumed.
 const CHECKED: usize = 100;
 
 const HASTE: Duration = Duration::from_secs(10);
-
 /// Positions in a block at which an engine may fail.
 const SPARED: usize = 3;
 
@@ -174,15 +171,12 @@ fn source(settings: &ProbeSettings, stop: &StopFlag) -> Result<(Source, Vec<Stri
         }
         (false, listed) => {
             let options = options_of(&command, stop)?;
-            let chosen = match listed {
-                Some(listed) => {
-                    listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
-                }
-                None => {
-                    let found = parameters_of(&options, &settings.patterns);
-                    left_out = found.left_out;
-                    found.parameters
-                }
+            let chosen = if let Some(listed) = listed {
+                listed.iter().map(|one| offered(one, &options, &command)).collect::<Result<_>>()?
+            } else {
+                let found = parameters_of(&options, &settings.patterns);
+                left_out = found.left_out;
+                found.parameters
             };
             command.settings.splice(0..0, quiet_settings(&options, &chosen, &settings.command.settings));
             chosen
@@ -306,23 +300,22 @@ fn run(
     let positions = Positions::parse(&text, read.has_games, &path)?;
     drop(text);
     if positions.all.is_empty() {
-        return Err(survey::no_positions(&inputs[0].display().to_string()));
+        return Err(Error::Usage(format!("{}: no position has a legal move", inputs[0].display())));
     }
     let request = request(settings, &source);
     let key = (positions.all.len() as u64, format!("{:016x}", positions.key));
-    let (plan, mut blocks) = match memory.recall(&request, &key)? {
-        Some(known) => known,
-        None => {
-            let wishes =
-                Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
-            let block = block_size(&source, positions.all.len(), settings.processes);
-            // What does not answer a few positions soon is not asked about many.
-            let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
-            let mut asker = Asker::start(&hasty)?;
-            let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
-            memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
-            (plan, BTreeMap::new())
-        }
+    let (plan, mut blocks) = if let Some(known) = memory.recall(&request, &key)? {
+        known
+    } else {
+        let wishes =
+            Wishes { ask: settings.ask, pattern: settings.pattern.clone(), by_mover: settings.by_mover };
+        let block = block_size(&source, positions.all.len(), settings.processes);
+        // What does not answer a few positions soon is not asked about many.
+        let hasty = Source { deadline: source.deadline.min(HASTE), ..source.clone() };
+        let mut asker = Asker::start(&hasty)?;
+        let plan = survey::survey(&mut asker, &hasty, &positions, &wishes, block)?;
+        memory.begin(&Header::new(request.clone(), key.clone(), plan.clone()))?;
+        (plan, BTreeMap::new())
     };
     let survey = summarize(&source, &plan, &positions, left_out);
     output::check(&survey, &positions)?;
@@ -378,13 +371,12 @@ fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
 }
 
 fn block_size(source: &Source, positions: usize, processes: usize) -> usize {
-    match source.is_program {
-        true => {
-            let most = positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]);
-            // Of equal size: the last one takes as many starts as the others.
-            positions.div_ceil(positions.div_ceil(most).max(1))
-        }
-        false => positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1]),
+    if source.is_program {
+        let most = positions.div_ceil(processes).clamp(BLOCK_OF_PROGRAM[0], BLOCK_OF_PROGRAM[1]);
+        // Of equal size: the last one takes as many starts as the others.
+        positions.div_ceil(positions.div_ceil(most).max(1))
+    } else {
+        positions.div_ceil(processes.saturating_mul(BLOCKS)).clamp(BLOCK[0], BLOCK[1])
     }
 }
 

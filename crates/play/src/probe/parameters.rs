@@ -1,8 +1,7 @@
 //! Which options of an engine are parameters, and how far they move.
 
-use gputexel_io::{Error, Result, matches_pattern};
-
 use crate::client::{EngineOption, OptionKind};
+use gputexel_io::{Error, Result, matches_pattern};
 
 /// In names of options that concern the search, the machine or the interface.
 const OTHER_WORDS: [&str; 55] = [
@@ -111,10 +110,7 @@ impl ProbeParameter {
         let room = self.room();
         let most = room[0].max(room[1]);
         let range = (self.max - self.min).min((20.0 * self.start.abs()).max(WIDE.min(room[0] + room[1])));
-        match self.integer {
-            true => (range / 10.0).round().max(1.0).min(most),
-            false => (range / 10.0).min(most),
-        }
+        if self.integer { (range / 10.0).round().max(1.0).min(most) } else { (range / 10.0).min(most) }
     }
 
     pub(super) fn text(&self, value: f64) -> String {

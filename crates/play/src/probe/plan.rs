@@ -42,10 +42,7 @@ impl Step {
         let bounds = self.bounds;
         let within = ProbeParameter { min: bounds[0], max: bounds[1], ..parameter.clone() };
         let long = Step { bounds, ..Step::long(&within) };
-        match self.linear {
-            true => long,
-            false => long.short(&within),
-        }
+        if self.linear { long } else { long.short(&within) }
     }
 
     /// For an engine that fails at larger changes.

@@ -5,18 +5,16 @@ use std::path::{Path, PathBuf};
 
 use super::asking::Source;
 use super::memory::{Block, Header, Memory, Request};
-use super::output;
 use super::plan::Plan;
 use super::positions::{Labeled, Positions};
 use super::search::Differences;
-use super::{ProbeEvent, ProbeProgress, Survey, measure, parameters_in, pool, summarize};
+use super::{ProbeEvent, ProbeProgress, Survey, measure, output, parameters_in, pool, summarize};
 use gputexel_ingest::trace::ImportReport;
 use gputexel_io::Result;
 use serde::Serialize;
 
 /// Share of small effects from which on they are reported.
 const MANY: f64 = 0.05;
-
 /// In smallest differences of evaluations: where several parameters move together, rounding hides some of such changes.
 const SMALL: f64 = 3.0;
 
@@ -140,21 +138,19 @@ impl Probed {
         }
         self.request.parameters = parameters_in(&self.source);
         let mut memory = Memory::open(output, self.resume, true)?;
-        let known = match memory.recall(&self.request, &self.key) {
-            Ok(known) => known,
+        let known = if let Ok(known) = memory.recall(&self.request, &self.key) {
+            known
+        } else {
             // Rounds may have gone another way before.
-            Err(_) => {
-                drop(memory);
-                memory = Memory::open(output, false, true)?;
-                None
-            }
+            drop(memory);
+            memory = Memory::open(output, false, true)?;
+            None
         };
-        self.blocks = match known {
-            Some((_, blocks)) => blocks,
-            None => {
-                memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
-                BTreeMap::new()
-            }
+        self.blocks = if let Some((_, blocks)) = known {
+            blocks
+        } else {
+            memory.begin(&Header::new(self.request.clone(), self.key.clone(), self.plan.clone()))?;
+            BTreeMap::new()
         };
         let known = (&mut memory, &mut self.blocks);
         let measured = measure(&self.source, &self.plan, &self.positions, self.processes, known, observe);

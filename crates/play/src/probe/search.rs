@@ -11,24 +11,18 @@ use super::positions::Labeled;
 
 /// Of a change at which the engine fails.
 const HALVINGS: usize = 3;
-
 /// A change is too large if more than this share of positions has no evaluation after it, and more than [`FEW`].
 const MOST_MISSING: f64 = 0.1;
 const FEW: usize = 5;
-
 /// Share of positions that rounding need not explain where parameters are linear.
 const MOST_BEYOND: f64 = 0.01;
-
 /// Most rounds in which positions are asked again that were not predicted.
 const REPAIRS: u64 = 8;
-
 /// Rounds in a row without a find: two effects that were overlooked, such as those of a value's two phases, can
 /// cancel in one.
 const CLEAN: u64 = 2;
-
 /// Parameters that are blamed for a block.
 const MOST_BLAMED: usize = 8;
-
 /// Share of the sum of squares that one has to explain.
 const LEAST_BLAME: f64 = 0.02;
 
@@ -308,12 +302,11 @@ impl<'s, 'a> Search<'s, 'a> {
         let there = self.evaluate(&values, places)?;
         // Differences to both sides have no error of first order.
         let opposite = start - change;
-        let back = match !step.linear && step.allows(opposite) {
-            true => {
-                values[i as usize] = opposite;
-                Some(self.evaluate(&values, places)?)
-            }
-            false => None,
+        let back = if !step.linear && step.allows(opposite) {
+            values[i as usize] = opposite;
+            Some(self.evaluate(&values, places)?)
+        } else {
+            None
         };
         let missing = there.iter().filter(|value| value.is_nan()).count();
         if missing > FEW && missing as f64 > MOST_MISSING * places.len() as f64 {

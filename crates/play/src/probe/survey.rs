@@ -12,34 +12,25 @@ use super::output::groups as groups_of;
 use super::plan::{Plan, Step, Tree};
 use super::positions::{Labeled, Positions, mirrored};
 use super::search::Search;
-use gputexel_io::{Error, Result};
+use gputexel_io::Result;
 
 const SAMPLE: usize = 200;
-
 /// In which the evaluation is looked for.
 const ANSWERS: usize = 24;
-
 /// Numbers with decimals are pawns if half of them are smaller.
 const PAWNS: f64 = 20.0;
-
 /// Between answers to the same question, root mean square, in units of their last digit.
 const MOST_NOISE: f64 = 2.0;
-
 /// Ratio of sums at which the sign decides the point of view.
 const CLEAR: f64 = 4.0;
-
 /// A group is not asked about as a whole if it changes more than this share of positions.
 const OFTEN: f64 = 0.6;
-
 /// Evaluations in the time in which a program is started.
 const START: f64 = 1000.0;
-
 /// Least share of positions for which a question has to be answered: one that answers better may follow.
 const ANSWERED: [f64; 2] = [0.5, 0.98];
-
 /// Number of sets of values after which a factor common to all evaluations is no coincidence.
 const TRIES: usize = 10;
-
 /// Share of positions that may differ once colors are exchanged.
 const ASYMMETRIC: f64 = 0.01;
 
@@ -65,14 +56,11 @@ enum Useless {
 
 impl From<Failed> for Useless {
     fn from(failed: Failed) -> Self {
-        match failed.stopped {
-            true => Self::Stopped(failed),
-            false => Self::Because(failed.failure),
-        }
+        if failed.stopped { Self::Stopped(failed) } else { Self::Because(failed.failure) }
     }
 }
 
-fn useless<T>(reason: impl Into<String>) -> std::result::Result<T, Useless> {
+fn useless<T>(reason: impl Into<String>) -> Result<T, Useless> {
     Err(Useless::Because(reason.into()))
 }
 
@@ -97,7 +85,7 @@ pub(super) fn survey(
     let base = base.into_iter().step_by(every).collect();
     let mut tester = Tester::new(asker, source, way.clone(), &few, base, [resolution_cp, noise_cp], steps);
     let failures = tester.classify_all().map_err(|failed| failed.into_error(source))?;
-    let steps = tester.into_steps();
+    let steps = tester.steps;
     let mut plan = Plan {
         ask: way.ask.name().to_string(),
         pattern: way.pattern.as_ref().map(ToString::to_string),
@@ -173,7 +161,7 @@ fn attempt(
     sample: &[&Labeled],
     wishes: &Wishes,
     steps: &[Step],
-) -> std::result::Result<Method, Useless> {
+) -> Result<Method, Useless> {
     let fens: Vec<&str> = sample.iter().map(|position| position.fen.as_str()).collect();
     let start = source.start();
     let mut way = Way { ask, pattern: wishes.pattern.clone(), fresh: false, by_mover: false, unit_cp: 1.0 };
@@ -227,7 +215,7 @@ fn common_factor(
     source: &Source,
     sample: &[&Labeled],
     (steps, unit_cp): (&[Step], f64),
-) -> std::result::Result<f64, Useless> {
+) -> Result<f64, Useless> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let (mut values, mut factor) = (source.start(), 0);
     for _ in 0..TRIES {
@@ -274,13 +262,11 @@ fn unmirrored(
     source: &Source,
     sample: &[&Labeled],
     plan: &Plan,
-) -> std::result::Result<Vec<String>, Failed> {
+) -> Result<Vec<String>, Failed> {
     let Ok(way) = plan.way() else { return Ok(Vec::new()) };
-    let mut pairs = Vec::new();
-    for one in sample {
-        pairs.extend(mirrored(&one.fen).map(|other| (*one, other)));
-    }
-    let mut differ = |which: &[&[u32]]| -> std::result::Result<bool, Failed> {
+    let mirrored = sample.iter().filter_map(|one| mirrored(&one.fen).map(|other| (*one, other)));
+    let pairs: Vec<(&Labeled, String)> = mirrored.collect();
+    let mut differ = |which: &[&[u32]]| -> Result<bool, Failed> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
         let values = moved(source, &plan.steps, which.concat(), &mut random);
         let own =
@@ -343,10 +329,10 @@ fn noise(
     source: &Source,
     sample: &[&Labeled],
     resolution_cp: f64,
-) -> std::result::Result<f64, Useless> {
+) -> Result<f64, Useless> {
     let start = source.start();
     let reversed: Vec<&Labeled> = sample.iter().rev().copied().collect();
-    let mut twice = |way: &Way| -> std::result::Result<[f64; 2], Failed> {
+    let mut twice = |way: &Way| -> Result<[f64; 2], Failed> {
         let first = asker.evaluate(way, &start, asked(sample))?;
         let second = asker.evaluate(way, &start, asked(&reversed))?;
         let differences: Vec<f64> =
@@ -373,12 +359,7 @@ fn noise(
 }
 
 /// With colors exchanged the numbers are the same.
-fn by_mover(
-    asker: &mut Asker<'_>,
-    way: &Way,
-    source: &Source,
-    sample: &[&Labeled],
-) -> std::result::Result<bool, Useless> {
+fn by_mover(asker: &mut Asker<'_>, way: &Way, source: &Source, sample: &[&Labeled]) -> Result<bool, Useless> {
     let pairs: Vec<(&str, String)> =
         sample.iter().filter_map(|one| Some((one.fen.as_str(), mirrored(&one.fen)?))).collect();
     let own: Vec<&str> = pairs.iter().map(|pair| pair.0).collect();
@@ -414,7 +395,7 @@ fn responds(
     sample: &[&Labeled],
     base: &[f64],
     (steps, noise_cp): (&[Step], f64),
-) -> std::result::Result<bool, Useless> {
+) -> Result<bool, Useless> {
     let mut failure = None;
     // Some engines fail at extreme values, and equal changes of all may cancel.
     for (divisor, pattern) in [(1.0, 1), (1.0, 2), (4.0, 1), (16.0, 2)] {
@@ -440,8 +421,4 @@ fn responds(
         Some(_) => Ok(true),
         None => Ok(false),
     }
-}
-
-pub(super) fn no_positions(source: &str) -> Error {
-    Error::Usage(format!("{source}: no position has a legal move"))
 }

@@ -2,7 +2,6 @@
 
 /// 97.5 % quantile of the standard normal distribution.
 pub(super) const UPPER_QUANTILE: f64 = 1.959_963_984_540_054;
-
 /// Count assigned to scores that never occurred, as in fishtest: without it, a mean that needs such a score would have
 /// likelihood 0.
 const UNSEEN: f64 = 1e-3;

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 /// A score of one in a million.
 pub const MAX_ELO: f64 = 2400.0;
-
 /// Normalized Elo of one standard deviation per game: 800 / ln 10, so that normalized and logistic Elo agree if all
 /// games are decisive and the players are nearly equal.
 const NORMALIZED_ELO: f64 = 800.0 / std::f64::consts::LN_10;

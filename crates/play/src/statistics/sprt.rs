@@ -72,11 +72,6 @@ impl Sprt {
         Ok(Self { elo0, elo1, alpha, beta, model: EloModel::Logistic })
     }
 
-    #[must_use]
-    pub fn with_model(self, model: EloModel) -> Self {
-        Self { model, ..self }
-    }
-
     pub fn model(&self) -> EloModel {
         self.model
     }
@@ -170,7 +165,7 @@ impl FromStr for Sprt {
             alpha.unwrap_or(0.05),
             beta.unwrap_or(0.05),
         )
-        .map(|sprt| sprt.with_model(model.unwrap_or_default()))
+        .map(|sprt| Self { model: model.unwrap_or_default(), ..sprt })
     }
 }
 

@@ -90,7 +90,6 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// `None` if none did.
 fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     let of = |&id: &usize| {
         let Parameter { name, values, reference, .. } = &parameters[id];
@@ -118,7 +117,6 @@ pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option
     all.into_iter().enumerate().take(5).filter_map(row).collect()
 }
 
-/// Material as bars; empty if there is none.
 pub(super) fn material(parameters: &[Parameter], reference: &str) -> Markup {
     let rows = worth_of(parameters);
     let (full, below) = scale(rows.iter().flat_map(|row| row.1));

@@ -1,7 +1,5 @@
 //! Tables of squares as boards: values, changes, errors and support, one at a time.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use maud::{Markup, html};
 
 use super::data::Parameter;
@@ -60,10 +58,9 @@ pub(super) fn views(parameters: &[Parameter], value: &str, reference: &str) -> V
 pub(super) fn rules() -> String {
     let mut text = String::new();
     for view in View::ALL.map(View::key) {
-        let _ = writeln!(
-            text,
+        text += &format!(
             "#view-{view}:checked~.v-{view}.any,#view-{view}:checked~#phase-mg:checked~.v-{view}.mg,\
-             #view-{view}:checked~#phase-eg:checked~.v-{view}.eg{{display:grid}}"
+             #view-{view}:checked~#phase-eg:checked~.v-{view}.eg{{display:grid}}\n"
         );
     }
     let ids = View::ALL.map(|view| format!("view-{}", view.key())).into_iter();
@@ -179,13 +176,13 @@ impl<'a> Shown<'a> {
         let Parameter { name, values, reference, errors, support, .. } = &self.parameters[id];
         let mut text = format!("{name}: {}", centipawns(values[phase]));
         if let Some(error) = errors[phase] {
-            let _ = write!(text, " ± {error:.1}");
+            text += &format!(" ± {error:.1}");
         }
         if let Some(reference) = reference {
-            let _ = write!(text, ", before {}", centipawns(reference[phase]));
+            text += &format!(", before {}", centipawns(reference[phase]));
         }
         if let Some(support) = support {
-            let _ = write!(text, ", {} positions", grouped(*support));
+            text += &format!(", {} positions", grouped(*support));
         }
         text
     }

@@ -61,9 +61,7 @@ impl MatchReport {
             sections.push(("openings", "Openings", section));
         }
         for (id, name, found) in [("ends", "Ends", &self.ends), ("engines", "Engines", &self.engines)] {
-            if let Some(found) = found {
-                sections.push((id, name, table(found)));
-            }
+            sections.extend(found.as_ref().map(|found| (id, name, table(found))));
         }
         sections.push(("configuration", "Configuration", record(&self.configuration)));
         document(&self.head.title, &self.head.above(&self.bars(), &sections), live)

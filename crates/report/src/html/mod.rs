@@ -45,8 +45,6 @@ pub(super) use plot::{Axis, Plot, Series, Style};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");
-
-/// Content security policy of a page without scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// Settings of a page that is served while the run is in progress.
@@ -66,7 +64,6 @@ impl Live {
     }
 }
 
-/// `None` if the run has no data for it.
 type MakeSection = fn(&RunReport) -> Option<Markup>;
 
 /// Sections of the page of a run in their order: id for links, title, and maker.
@@ -82,7 +79,7 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("program", "Nonlinear terms", program::of_run),
     ("calibration", "Calibration", positions::calibration_of_run),
     ("residuals", "Residuals", positions::residuals_of_run),
-    ("scale", "K", positions::scale_of_run),
+    ("scale", "K", |report| report.diagnostics.as_ref().map(positions::scale)),
     ("support", "Rare features", support::of_run),
     ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];

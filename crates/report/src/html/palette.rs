@@ -1,9 +1,8 @@
 //! Colors, for light and dark. Cells of boards have one of a few levels as their class, so that one document serves
 //! both themes.
 
-use std::fmt::{self, Write as _}; // to strings, which cannot fail
+use std::fmt;
 
-/// A color, written as `#RRGGBB`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rgb(u8, u8, u8);
 
@@ -59,7 +58,7 @@ pub(super) fn rules() -> String {
     let theme = |text: &mut String, dark: bool| {
         for level in 1..=LEVELS {
             let (up, down) = (level_color(level, dark), level_color(-level, dark));
-            let _ = writeln!(text, ".p{level}{{background:{up}}}.n{level}{{background:{down}}}");
+            *text += &format!(".p{level}{{background:{up}}}.n{level}{{background:{down}}}\n");
         }
     };
     theme(&mut text, false);
@@ -67,16 +66,14 @@ pub(super) fn rules() -> String {
     theme(&mut text, true);
     let pairs = [(INK, DARK_INK), (SOFT, DARK_SOFT), (GRID, DARK_GRID)];
     for (light, dark) in pairs.into_iter().chain(SERIES.into_iter().zip(DARK_SERIES)) {
-        let _ = writeln!(
-            text,
-            ".plot [fill=\"{light}\"]{{fill:{dark}}}.plot [stroke=\"{light}\"]{{stroke:{dark}}}"
-        );
+        text +=
+            &format!(".plot [fill=\"{light}\"]{{fill:{dark}}}.plot [stroke=\"{light}\"]{{stroke:{dark}}}\n");
     }
     text += "}\n";
     let [_, second, third, _] = SERIES;
     // Color is not the only distinction.
-    let _ = writeln!(text, ".plot polyline[stroke=\"{second}\"][stroke-width=\"2\"]{{stroke-dasharray:7 4}}");
-    let _ = writeln!(text, ".plot polyline[stroke=\"{third}\"][stroke-width=\"2\"]{{stroke-dasharray:2 3}}");
+    text += &format!(".plot polyline[stroke=\"{second}\"][stroke-width=\"2\"]{{stroke-dasharray:7 4}}\n");
+    text += &format!(".plot polyline[stroke=\"{third}\"][stroke-width=\"2\"]{{stroke-dasharray:2 3}}\n");
     text
 }
 

@@ -35,7 +35,6 @@ pub(super) fn symbols() -> Markup {
     }
 }
 
-/// Small picture of a piece, 0 to 5, for decoration.
 pub(super) fn icon(role: usize) -> Markup {
     html! { svg.icon viewBox="0 0 45 45" aria-hidden="true" { use href={ "#piece-" (LETTERS[role]) } {} } }
 }

@@ -1,8 +1,6 @@
 //! Pictures of pages as SVG: lines and points on two axes, with a title and a description for screen readers. They are
 //! small, so that their texts are legible on a phone.
 
-use std::fmt::Write as _; // to strings, which cannot fail
-
 use maud::{Markup, html};
 
 use super::super::number_text::{fixed, short};
@@ -128,7 +126,6 @@ impl<'a> Scale<'a> {
         Self { pixels: [from, to], ..self }
     }
 
-    /// Pixel of a value.
     fn at(&self, value: f64) -> f64 {
         self.pixel(self.axis.place(value))
     }
@@ -147,19 +144,17 @@ impl<'a> Scale<'a> {
         if ticks.len() >= 2 { ticks } else { plain(0.0) }
     }
 
-    /// Pixels with their labels.
     fn ticks(&self) -> Vec<(f64, String)> {
         self.places().into_iter().map(|place| (self.pixel(place), self.text(place))).collect()
     }
 
     fn text(&self, place: f64) -> String {
         let value = if self.axis.logarithmic { 10f64.powf(place) } else { place };
-        match self.axis.logarithmic || self.axis.whole {
-            true => self.axis.value_text(value),
-            false => {
-                let text = fixed(value, self.span.digits());
-                if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
-            }
+        if self.axis.logarithmic || self.axis.whole {
+            self.axis.value_text(value)
+        } else {
+            let text = fixed(value, self.span.digits());
+            if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_string() } else { text }
         }
     }
 }
@@ -249,13 +244,8 @@ impl Plot {
     }
 }
 
-/// Points of a polyline or polygon.
 fn pixels(x: &Scale<'_>, y: &Scale<'_>, points: impl IntoIterator<Item = (f64, f64)>) -> String {
-    let mut text = String::new();
-    for point in points {
-        let _ = write!(text, "{},{} ", x.at(point.0), y.at(point.1));
-    }
-    text
+    points.into_iter().map(|point| format!("{},{} ", x.at(point.0), y.at(point.1))).collect()
 }
 
 fn polyline(x: &Scale<'_>, y: &Scale<'_>, points: Vec<(f64, f64)>, color: Rgb, width: u32) -> Markup {

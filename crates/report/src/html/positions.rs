@@ -35,10 +35,6 @@ pub(super) fn residuals_of_run(report: &RunReport) -> Option<Markup> {
     })
 }
 
-pub(super) fn scale_of_run(report: &RunReport) -> Option<Markup> {
-    report.diagnostics.as_ref().map(scale)
-}
-
 fn calibration(diagnostics: &Diagnostics) -> Markup {
     let mut figures = Vec::new();
     for (band, (key, name)) in BANDS.iter().enumerate() {
@@ -134,7 +130,7 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
     }
 }
 
-fn scale(diagnostics: &Diagnostics) -> Markup {
+pub(super) fn scale(diagnostics: &Diagnostics) -> Markup {
     let scale = &diagnostics.scale;
     let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
         scale.points.iter().min_by(|a, b| of(a).total_cmp(&of(b))).map_or(f64::NAN, |point| point.0)

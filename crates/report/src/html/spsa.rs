@@ -82,12 +82,8 @@ impl SpsaReport {
             div.figures { @for figure in &figures { (figure) } }
         };
         let mut sections: Vec<Section> = vec![("values", "Values", values)];
-        if let Some(progress) = self.progress() {
-            sections.push(("elo", "Elo", progress));
-        }
-        if let Some(parameters) = &self.parameters {
-            sections.push(("parameters", "Parameters", table(parameters)));
-        }
+        sections.extend(self.progress().map(|progress| ("elo", "Elo", progress)));
+        sections.extend(self.parameters.as_ref().map(|list| ("parameters", "Parameters", table(list))));
         sections.push(("configuration", "Configuration", record(&self.configuration)));
         document(&self.head.title, &self.head.above(&self.head.verdict(), &sections), live)
     }

@@ -15,7 +15,6 @@ fn moved(parameter: &Parameter) -> String {
     if change.is_change() { change.to_string() } else { change.name }
 }
 
-/// `None` if no support is known.
 pub(super) fn of_run(report: &RunReport) -> Option<Markup> {
     let known = report.parameters.iter().filter_map(|parameter| parameter.support.map(|n| (parameter, n)));
     let known: Vec<(&Parameter, u64)> = known.collect();

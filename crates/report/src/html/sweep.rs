@@ -35,47 +35,44 @@ fn section(sweep: &SweepReport) -> Markup {
         let best = best_of(sweep, axis);
         let name = &sweep.axes[axis].name;
         let others = if varied.len() > 1 { ", the other settings at their best" } else { "" };
-        match &sweep.axes[axis].numbers {
-            Some(numbers) => {
-                let known = numbers.iter().zip(&best).filter_map(|(number, setting)| {
-                    setting.filter(|s| s.held_out.0.is_finite()).map(|s| (*number, s.held_out))
-                });
-                let mut known: Vec<(f64, (f64, f64))> = known.collect();
-                known.sort_by(|a, b| a.0.total_cmp(&b.0));
-                let numbers: Vec<f64> = known.iter().map(|point| point.0).collect();
-                let (x, places) = Axis::fitting(name, &numbers);
-                let of = |point: &(f64, (f64, f64))| point.1.0;
-                let lowest = (0..known.len()).min_by(|&a, &b| of(&known[a]).total_cmp(&of(&known[b])));
-                let plot = Plot {
-                    title: format!("Held-out loss by {name}"),
-                    description: format!(
-                        "Mean over the folds with its standard error{others}. Folds differ more than settings do; the ranking compares fold by fold."
-                    ),
-                    x,
-                    y: Axis::linear(&format!("held-out {} loss", sweep.judge)),
-                    series: vec![Series {
-                        name: "best settings".to_string(),
-                        points: places.iter().copied().zip(known.iter().map(of)).collect(),
-                        errors: known.iter().map(|point| point.1.1).collect(),
-                        style: Style::Both,
-                    }],
-                    mark: lowest.map(|at| (places[at], "lowest at".to_string())),
-                    ..Plot::default()
-                };
-                figures.push(plot.figure(&format!("axis-{axis}")));
-            }
-            None => {
-                let known =
-                    sweep.axes[axis].labels.iter().zip(&best).filter_map(|(label, s)| Some((label, (*s)?)));
-                let row = |(label, setting): (&String, &SweepSetting)| {
-                    vec![label.clone(), digits(setting.held_out.0), digits(setting.held_out.1)]
-                };
-                tables.push(table(&Table {
-                    caption: format!("Held-out loss by {name}{others}"),
-                    header: [name.as_str(), "held-out", "±"].map(str::to_string).to_vec(),
-                    rows: known.map(row).collect(),
-                }));
-            }
+        if let Some(numbers) = &sweep.axes[axis].numbers {
+            let known = numbers.iter().zip(&best).filter_map(|(number, setting)| {
+                setting.filter(|s| s.held_out.0.is_finite()).map(|s| (*number, s.held_out))
+            });
+            let mut known: Vec<(f64, (f64, f64))> = known.collect();
+            known.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let numbers: Vec<f64> = known.iter().map(|point| point.0).collect();
+            let (x, places) = Axis::fitting(name, &numbers);
+            let of = |point: &(f64, (f64, f64))| point.1.0;
+            let lowest = (0..known.len()).min_by(|&a, &b| of(&known[a]).total_cmp(&of(&known[b])));
+            let plot = Plot {
+                title: format!("Held-out loss by {name}"),
+                description: format!(
+                    "Mean over the folds with its standard error{others}. Folds differ more than settings do; the ranking compares fold by fold."
+                ),
+                x,
+                y: Axis::linear(&format!("held-out {} loss", sweep.judge)),
+                series: vec![Series {
+                    name: "best settings".to_string(),
+                    points: places.iter().copied().zip(known.iter().map(of)).collect(),
+                    errors: known.iter().map(|point| point.1.1).collect(),
+                    style: Style::Both,
+                }],
+                mark: lowest.map(|at| (places[at], "lowest at".to_string())),
+                ..Plot::default()
+            };
+            figures.push(plot.figure(&format!("axis-{axis}")));
+        } else {
+            let known =
+                sweep.axes[axis].labels.iter().zip(&best).filter_map(|(label, s)| Some((label, (*s)?)));
+            let row = |(label, setting): (&String, &SweepSetting)| {
+                vec![label.clone(), digits(setting.held_out.0), digits(setting.held_out.1)]
+            };
+            tables.push(table(&Table {
+                caption: format!("Held-out loss by {name}{others}"),
+                header: [name.as_str(), "held-out", "±"].map(str::to_string).to_vec(),
+                rows: known.map(row).collect(),
+            }));
         }
     }
     let grid = match varied[..] {

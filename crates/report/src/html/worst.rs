@@ -6,7 +6,6 @@ use super::data::{RunReport, SharedTrait, WorstPosition, WorstPositions};
 use super::number::{grouped, signed};
 use super::pieces;
 
-/// Number of terms of a position that are listed.
 const TERMS: usize = 4;
 /// Standard errors from which a difference is set in bold.
 const SIGNIFICANT: f64 = 2.0;

@@ -19,7 +19,6 @@ const DEPTH: usize = 8;
 /// Maximum number of folders and files examined for one list.
 const ENTRIES: usize = 100_000;
 const RUNS: usize = 500;
-/// Maximum size of a report that is shown from its file, bytes.
 const REPORT_BYTES: u64 = 64 << 20;
 const PREFIX: &str = "/run/";
 const COMPARE: &str = "/compare";
@@ -80,10 +79,6 @@ fn is_comparable(folder: &Path) -> bool {
     has_parameters && kind(folder) == Some(Kind::Run)
 }
 
-fn is_folder(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
-}
-
 impl Runs {
     fn at(&self, path: &str, live: &Live) -> Result<Content> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -140,7 +135,7 @@ impl Runs {
                 && parts.next().is_none();
             let foreign = cfg!(windows) && name.contains(':');
             folder.push((plain && !foreign).then_some(name)?);
-            if !is_folder(&folder) {
+            if !std::fs::symlink_metadata(&folder).is_ok_and(|about| about.is_dir()) {
                 return None;
             }
         }

@@ -23,7 +23,7 @@ pub struct Loss {
 /// Losses of two sets of parameters.
 pub struct Losses {
     /// Losses of A and B; the reason if there is none because the dataset has other features.
-    pub of: [std::result::Result<Loss, String>; 2],
+    pub of: [Result<Loss, String>; 2],
     /// Mean loss of B minus that of A, and its standard error by game.
     pub difference: Option<(f64, f64)>,
     /// Positions where A predicts much better than B, and those where B does.
@@ -89,7 +89,7 @@ impl Losses {
 
     pub fn table(&self) -> Table {
         let names: Vec<String> = self.datasets.iter().map(|path| path.display().to_string()).collect();
-        let row = |(name, of): (&str, &std::result::Result<Loss, String>)| match of {
+        let row = |(name, of): (&str, &Result<Loss, String>)| match of {
             Ok(of) => vec![
                 name.to_string(),
                 format!("{:.6}", of.k),
@@ -113,7 +113,7 @@ impl Losses {
     }
 
     pub fn to_json(&self) -> Value {
-        let one = |of: &std::result::Result<Loss, String>| match of {
+        let one = |of: &Result<Loss, String>| match of {
             Ok(of) => json!({
                 "k": of.k, "loss": of.loss, "best_k": of.best.map(|best| best.0),
                 "loss_at_best_k": of.best.map(|best| best.1), "tuned_on_it": of.trained_on,

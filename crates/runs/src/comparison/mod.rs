@@ -52,6 +52,21 @@ impl Change {
     pub fn in_errors(&self) -> Option<f64> {
         self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
     }
+
+    /// Its row in a table, where `unknown` is an error that is not known; of others, `sign` is the first character.
+    pub fn row(&self, unknown: &str, sign: &str) -> Vec<String> {
+        let error =
+            |error: Option<f64>| error.map_or(unknown.to_string(), |error| format!("{sign}{error:.1}"));
+        vec![
+            self.name.clone(),
+            format!("{:.1}", self.values[0]),
+            error(self.errors[0]),
+            format!("{:.1}", self.values[1]),
+            error(self.errors[1]),
+            format!("{:+.1}", self.difference()),
+            self.in_errors().map_or(unknown.to_string(), |z| format!("{z:+.1}")),
+        ]
+    }
 }
 
 impl Side {
@@ -242,18 +257,6 @@ impl Differences {
     }
 
     pub fn page(&self, top: usize) -> Comparison {
-        let row = |change: &Change| {
-            let error = |error: Option<f64>| error.map_or("–".to_string(), |error| format!("±{error:.1}"));
-            vec![
-                change.name.clone(),
-                format!("{:.1}", change.values[0]),
-                error(change.errors[0]),
-                format!("{:.1}", change.values[1]),
-                error(change.errors[1]),
-                format!("{:+.1}", change.difference()),
-                change.in_errors().map_or("–".to_string(), |z| format!("{z:+.1}")),
-            ]
-        };
         let [a, b] = [0, 1].map(|side| self.sides[side].name.clone());
         let units = match self.both.iter().any(|parameter| parameter.summed.is_some()) {
             true => "centipawns, those of accumulators in units of their sums",
@@ -291,7 +294,7 @@ impl Differences {
             largest: Table {
                 caption: format!("The {} largest changes, {units}", top.min(self.largest.len())),
                 header: header.map(str::to_string).to_vec(),
-                rows: self.largest.iter().take(top).map(row).collect(),
+                rows: self.largest.iter().take(top).map(|change| change.row("–", "±")).collect(),
             },
             only: self.only.clone(),
             errors_note: [

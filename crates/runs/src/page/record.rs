@@ -2,7 +2,7 @@
 
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::ScaleForms;
-use gputexel_model::ParameterFile;
+use gputexel_model::{ParameterFile, Parameterization};
 use gputexel_report::{Table, grouped};
 use gputexel_tune::{RunConfig, RunRecord};
 
@@ -31,7 +31,6 @@ pub fn correlations(file: &ParameterFile) -> Option<Table> {
     })
 }
 
-/// Describes the origin of standard errors.
 pub fn errors_note(file: &ParameterFile) -> String {
     let Some(record) = &file.uncertainty else { return String::new() };
     let units = if file.program.is_some() { " (of accumulators in units of their sums)" } else { "" };
@@ -52,7 +51,6 @@ pub fn errors_note(file: &ParameterFile) -> String {
     note
 }
 
-/// Returns the configuration by name.
 pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(String, String)> {
     let config = &record.config;
     let forms = ScaleForms::new(config.k);
@@ -83,16 +81,12 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
         ("seed", config.seed.to_string()),
         ("rounding", config.round.to_string()),
     ];
-    if let Some(basis) = config.named_basis() {
-        rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
-    }
-    if let Some(file) = file {
-        rows.push(("feature set", format!("{}, phase {}", file.feature_set, file.phase)));
-    }
+    let basis = |basis: &Parameterization| format!("{}, {} coordinates", basis.name, basis.dimension());
+    rows.extend(config.named_basis().map(|named| ("basis", basis(named))));
+    rows.extend(file.map(|file| ("feature set", format!("{}, phase {}", file.feature_set, file.phase))));
     rows.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// Describes the targets of scores.
 fn targets(record: &RunRecord) -> String {
     let Some(blend) = record.config.blend else { return "results".to_string() };
     let mut text = format!(

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::steps::steps;
+use super::{ReportData, record, strength};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
@@ -12,10 +14,6 @@ use gputexel_tune::{
     diagnose, diagnose_program, training_score_ratio, worst_positions,
 };
 
-use super::steps::steps;
-use super::{ReportData, record, strength};
-
-/// Number of positions below which a feature is called rare.
 const RARE: u64 = 100;
 
 /// Returns the report of a run of `tune` or `pso`, which may still be in progress.
@@ -137,7 +135,6 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
     Ok(report)
 }
 
-/// Returns the best θ of a checkpoint.
 fn so_far(config: &RunConfig, checkpoint: Option<&Checkpoint>) -> Option<Vec<f64>> {
     let basis = config.parameterization();
     let z = checkpoint.map(|checkpoint| &checkpoint.progress.best_parameters)?;
@@ -170,10 +167,7 @@ fn of_theta(set: &FeatureSet, theta: &[f64], config: &RunConfig) -> Vec<Paramete
         summed: set.program.as_ref().and_then(|program| program.reads(id as u16)),
         ..Parameter::default()
     };
-    match theta.len() == 2 * count {
-        true => features.iter().enumerate().map(parameter).collect(),
-        false => Vec::new(),
-    }
+    if theta.len() == 2 * count { features.iter().enumerate().map(parameter).collect() } else { Vec::new() }
 }
 
 /// Returns the tuned coordinates, if they are not the parameters themselves.
@@ -205,7 +199,6 @@ fn coordinates(
     basis.coordinates.iter().zip(values).map(coordinate).collect()
 }
 
-/// Returns the headline figures.
 fn facts(
     report: &RunReport,
     record: &RunRecord,
@@ -219,35 +212,32 @@ fn facts(
         format!("{before:.8} → {after:.8} ({:+.2} %)", 100.0 * (after / before - 1.0))
     };
     let kind = config.loss.to_string();
-    match &report.diagnostics {
-        Some(diagnostics) => {
-            for set in &diagnostics.sets {
-                let name = if set.held_out { "held-out loss" } else { "training loss" };
-                fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
-                if let Some(penalty) = penalty.filter(|_| !set.held_out) {
-                    fact("with regularization", change(set.prior_loss, set.loss + penalty));
+    if let Some(diagnostics) = &report.diagnostics {
+        for set in &diagnostics.sets {
+            let name = if set.held_out { "held-out loss" } else { "training loss" };
+            fact(&format!("{name} ({kind})"), change(set.prior_loss, set.loss));
+            if let Some(penalty) = penalty.filter(|_| !set.held_out) {
+                fact("with regularization", change(set.prior_loss, set.loss + penalty));
+            }
+        }
+        let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
+        fact("positions", grouped(positions));
+    } else {
+        if let Some(file) = file {
+            if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
+                fact(&format!("training loss ({kind})"), change(before, after));
+                if let Some(penalty) = penalty {
+                    fact("with regularization", change(before, after + penalty));
                 }
             }
-            let positions: u64 = diagnostics.sets.iter().map(|set| set.positions).sum();
-            fact("positions", grouped(positions));
-        }
-        None => {
-            if let Some(file) = file {
-                if let Some((before, after)) = file.provenance.loss_before.zip(file.provenance.loss) {
-                    fact(&format!("training loss ({kind})"), change(before, after));
-                    if let Some(penalty) = penalty {
-                        fact("with regularization", change(before, after + penalty));
-                    }
-                }
-                if let Some(loss) = file.provenance.loss_held_out {
-                    fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
-                }
-                fact("positions", grouped(file.provenance.positions));
-            } else if let Some(last) = report.steps.last() {
-                fact(&report.loss_name, format!("{:.8}", last.loss));
-                if let Some(loss) = last.held_out {
-                    fact("held-out loss", format!("{loss:.8}"));
-                }
+            if let Some(loss) = file.provenance.loss_held_out {
+                fact(&format!("held-out loss ({kind})"), format!("{loss:.8}"));
+            }
+            fact("positions", grouped(file.provenance.positions));
+        } else if let Some(last) = report.steps.last() {
+            fact(&report.loss_name, format!("{:.8}", last.loss));
+            if let Some(loss) = last.held_out {
+                fact("held-out loss", format!("{loss:.8}"));
             }
         }
     }

@@ -12,7 +12,6 @@ use gputexel_report::{Step, Swarms};
 /// runs may have millions.
 const MOST: usize = 1 << 14;
 
-/// A line of `metrics.jsonl`.
 #[derive(Deserialize)]
 struct Line {
     epoch: Option<u64>,

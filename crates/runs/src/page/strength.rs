@@ -36,7 +36,6 @@ pub(super) fn of_record(record: &RunRecord, ratio: Option<f64>) -> StrengthRepor
 const ABOUT_PENALTIES: &str =
     "Penalties count changes from the prior, so that the prior itself costs nothing.";
 
-/// Adds the result of the choice of weights.
 fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) {
     let what = if strength.by_game { "games" } else { "positions" };
     if strength.keeps_prior {
@@ -117,7 +116,6 @@ fn groups_text(penalties: &[&Penalty]) -> String {
     }
 }
 
-/// Describes the effect of a kind of penalty, as a sentence.
 fn meaning(kind: PenaltyKind) -> &'static str {
     match kind {
         PenaltyKind::Ridge => "Holds small how far every parameter is from its prior.",
@@ -143,24 +141,21 @@ fn meaning(kind: PenaltyKind) -> &'static str {
     }
 }
 
-/// Describes the regularization of a run without penalties, as a sentence.
 fn without_penalties(config: &RunConfig) -> String {
     let mut weights = if config.l2.is_empty() { vec![0.0] } else { config.l2.clone() };
     weights.sort_by(f64::total_cmp);
     weights.dedup();
     let texts: Vec<String> = weights.iter().map(|weight| format!("{weight:e}")).collect();
-    match config.has_l2() {
-        true => format!(
+    if config.has_l2() {
+        format!(
             "No penalties. L2 regularization with weight {} holds every parameter to its prior.",
             texts.join(" or ")
-        ),
-        false => {
-            "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
-        }
+        )
+    } else {
+        "No penalties, and no regularization: nothing holds the parameters to the prior.".to_string()
     }
 }
 
-/// Describes the starting point of the run.
 fn starts_note(starts: &StartsRecord) -> String {
     let StartsRecord { losses, best } = starts;
     let count = losses.len();
@@ -174,7 +169,6 @@ fn starts_note(starts: &StartsRecord) -> String {
     )
 }
 
-/// Describes the origin of K, as a sentence.
 fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     match scale.mode {
         ScaleMode::Joint => {
@@ -189,7 +183,6 @@ fn scale_note(scale: &ScaleRecord, k: f64) -> String {
     }
 }
 
-/// Describes the consequence of the scale of the scores for an engine.
 fn ratio_note(record: &RunRecord, ratio: f64) -> String {
     let joint = record.scale.is_some_and(|scale| scale.mode == ScaleMode::Joint || scale.joint_failed);
     let swarm = record.config.optimizer.swarms().is_some();

@@ -1,6 +1,5 @@
 //! Parameters trained with the best settings on all positions, and where they are written.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use gputexel_dataset::Dataset;
@@ -60,10 +59,10 @@ impl BestParameters {
         let mut file = ParameterFile::new(set, &trained.theta, Some(&data.occurrences()), Some(setting.k));
         let mut optimizer = trained.optimizer.clone();
         if setting.blend > 0.0 {
-            let _ = write!(optimizer, ", blend {}", setting.blend);
+            optimizer += &format!(", blend {}", setting.blend);
         }
         for (source, factor) in config.grid.sources().iter().zip(&setting.sources) {
-            let _ = write!(optimizer, ", source {} times {factor}", data.metadata().sources[*source].path);
+            optimizer += &format!(", source {} times {factor}", data.metadata().sources[*source].path);
         }
         file.provenance = Provenance {
             program: concat!("gputexel ", env!("CARGO_PKG_VERSION")).to_string(),

@@ -7,7 +7,7 @@ use gputexel_io::{Result, escaped};
 use gputexel_report::{
     RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped, readable, remaining_seconds,
 };
-use gputexel_tune::sweep::{Ranking, SweepConfig, SweepOutcome, SweepRecord, rank, recorded_runs};
+use gputexel_tune::sweep::{Ranking, SweepConfig, SweepRecord, rank, recorded_runs};
 use gputexel_tune::{Checkpoint, Progress, StopReason};
 
 /// Returns true if a folder has the record of a sweep, and not that of a run.
@@ -35,26 +35,14 @@ pub fn sweep_report(folder: &RunFolder) -> Result<RunReport> {
     Ok(report(&name, &record, &standing, &rank(&runs, record.config.folds)))
 }
 
-/// Creates the report of a sweep that has just ended or was interrupted; `name` is that of its folder.
-pub(super) fn of_outcome(
-    name: &str,
-    record: &SweepRecord,
-    outcome: &SweepOutcome,
-    ranking: &Ranking,
-) -> RunReport {
-    let SweepOutcome { reason, epochs, seconds, .. } = *outcome;
-    let standing = Standing { epochs, seconds, finished: reason == StopReason::Epochs };
-    report(name, record, &standing, ranking)
+pub(super) struct Standing {
+    pub epochs: u64,
+    pub seconds: f64,
+    pub finished: bool,
 }
 
-/// Describes the progress of a sweep.
-struct Standing {
-    epochs: u64,
-    seconds: f64,
-    finished: bool,
-}
-
-fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranking) -> RunReport {
+/// `name` is that of the folder.
+pub(super) fn report(name: &str, record: &SweepRecord, standing: &Standing, ranking: &Ranking) -> RunReport {
     let config = &record.config;
     let planned = config.runs() as u64 * config.epochs;
     let Standing { epochs: done, seconds, finished } = *standing;
@@ -138,9 +126,7 @@ fn configuration(record: &SweepRecord) -> Vec<(String, String)> {
         ("prior", config.prior.clone()),
         ("seeds", seeds.join(", ")),
     ];
-    for (loss, k) in &config.k {
-        rows.push(("K", format!("{k:.6} base 10 ({loss})")));
-    }
+    rows.extend(config.k.iter().map(|(loss, k)| ("K", format!("{k:.6} base 10 ({loss})"))));
     if let Some(basis) = &config.basis {
         rows.push(("basis", format!("{}, {} coordinates", basis.name, basis.dimension())));
     }

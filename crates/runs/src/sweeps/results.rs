@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use crate::sweeps::chart::sweep_picture;
-use crate::sweeps::page;
 use gputexel_dataset::Dataset;
 use gputexel_io::run_folder::{Kind, REPORT, RunFolder};
 use gputexel_io::{Result, write_atomically};
@@ -17,7 +16,7 @@ use gputexel_tune::sweep::{
 use gputexel_tune::{Checkpoint, StopReason};
 use serde_json::{Value, json};
 
-use crate::sweeps::{BestParameters, write_csv};
+use crate::sweeps::{BestParameters, page, write_csv};
 
 pub(crate) const RUNS: &str = "runs.csv";
 pub(crate) const FIRST_COLUMN: &str = "rank,";
@@ -112,7 +111,9 @@ impl<'d> SweepResults<'d> {
     }
 
     pub fn report(&self, folder: &Path, record: &SweepRecord) -> RunReport {
-        page::of_outcome(&folder.display().to_string(), record, &self.outcome, &self.ranking)
+        let SweepOutcome { reason, epochs, seconds, .. } = self.outcome;
+        let standing = page::Standing { epochs, seconds, finished: reason == StopReason::Epochs };
+        page::report(&folder.display().to_string(), record, &standing, &self.ranking)
     }
 
     pub fn write_csv(&self, path: &Path) -> Result<()> {

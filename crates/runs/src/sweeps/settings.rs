@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::blend::fitted_k;
+use crate::sweeps::{ScaleBase, SweepResults};
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_eval::Backend;
@@ -11,9 +13,6 @@ use gputexel_io::{Error, Result, absolute};
 use gputexel_model::{Basis, Constraint, FeatureSet, Parameterization, Prior, parse_penalties};
 use gputexel_tune::sweep::{Axis, AxisKey, Grid, MakeEvaluator, SweepConfig, SweepDriver, SweepMethod};
 use gputexel_tune::{exact_scores, fit_scale, penalties_of, refuse_one_target};
-
-use crate::blend::fitted_k;
-use crate::sweeps::{ScaleBase, SweepResults};
 
 /// Maximum number of runs in a sweep: the results of more would not fit in a table.
 pub const MAX_RUNS: usize = 10_000_000;

@@ -32,10 +32,7 @@ impl NameStyle {
             Self::Screaming => spelled.to_shouty_snake_case(),
         };
         let words = if words.is_empty() { self.join(&["unnamed"]) } else { words };
-        match words.starts_with(|c: char| c.is_ascii_digit()) {
-            true => self.join(&["n"]) + &words,
-            false => words,
-        }
+        if words.starts_with(|c: char| c.is_ascii_digit()) { self.join(&["n"]) + &words } else { words }
     }
 
     pub fn join(self, words: &[&str]) -> String {

@@ -80,7 +80,7 @@ struct FileWork<'a> {
 }
 
 impl FileWork<'_> {
-    fn edits(&self) -> std::result::Result<(Edits, Vec<usize>), Wrong> {
+    fn edits(&self) -> Result<(Edits, Vec<usize>), Wrong> {
         let scan = self.scan;
         let (mut edits, mut declared) = (Edits::new(), Vec::new());
         let mut statements: BTreeMap<usize, Vec<&MarkedNumber>> = BTreeMap::new();
@@ -113,7 +113,7 @@ impl FileWork<'_> {
         Ok((edits, declared))
     }
 
-    fn check(&self, own: &MarkedNumber, place: Place) -> std::result::Result<(), Wrong> {
+    fn check(&self, own: &MarkedNumber, place: Place) -> Result<(), Wrong> {
         let reason = match place.scope {
             Scope::Structure if place.directive.is_none() => {
                 "is a member of a structure; move its constant out of it"
@@ -147,7 +147,7 @@ impl FileWork<'_> {
         array.or_else(word)
     }
 
-    fn declaration(&self, statement: usize) -> std::result::Result<(usize, usize, usize), String> {
+    fn declaration(&self, statement: usize) -> Result<(usize, usize, usize), String> {
         let scan = self.scan;
         let end = scan.end(statement);
         let equals = scan.equals(statement);
@@ -164,7 +164,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> std::result::Result<usize, String> {
+    ) -> Result<usize, String> {
         let scan = self.scan;
         let (name, head, _) = self.declaration(statement)?;
         let is_const = (statement..head).any(|at| scan.word(at) == "const");
@@ -187,7 +187,7 @@ impl FileWork<'_> {
         statement: usize,
         numbers: &[&MarkedNumber],
         edits: &mut Edits,
-    ) -> std::result::Result<usize, String> {
+    ) -> Result<usize, String> {
         let scan = self.scan;
         let (name, head, end) = self.declaration(statement)?;
         let mut copy = String::new();
@@ -233,7 +233,6 @@ impl FileWork<'_> {
     }
 }
 
-/// Expression of a number.
 fn bare(own: &MarkedNumber) -> String {
     let sign = if own.negative { "-" } else { "" };
     let cast = if own.number.suffix().is_empty() { "" } else { "(float)" };

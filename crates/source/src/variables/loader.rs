@@ -1,6 +1,5 @@
 //! The header that reads a file of values.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::{Parameter, VARIABLE};
@@ -18,14 +17,14 @@ pub(super) fn header(parameters: &[Parameter]) -> String {
     let (mut fields, mut starts, mut rows) = (String::new(), String::new(), String::new());
     for own in parameters {
         let Parameter { name, value, whole, .. } = own;
-        let _ = writeln!(fields, "    {} {name};", if *whole { "int" } else { "double" });
-        let _ = writeln!(starts, "    {},", if *whole { format!("{value}") } else { format!("{value:?}") });
+        fields += &format!("    {} {name};\n", if *whole { "int" } else { "double" });
+        starts += &format!("    {},\n", if *whole { format!("{value}") } else { format!("{value:?}") });
         let pointers = if *whole {
             format!("&gputexel_values.{name}, 0")
         } else {
             format!("0, &gputexel_values.{name}")
         };
-        let _ = writeln!(rows, "        {{\"{name}\", {pointers}}},");
+        rows += &format!("        {{\"{name}\", {pointers}}},\n");
     }
     HEADER_TEXT
         .replace("@VARIABLE@", VARIABLE)

@@ -17,7 +17,6 @@ use gputexel_io::params::{self, ParamEntry, ParamKind, ParamsFile};
 use gputexel_io::{Error, Result, did_you_mean};
 
 pub const VARIABLE: &str = "GPUTEXEL_VALUES";
-
 const PARAMS: &str = "gputexel_values.params";
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -226,7 +225,7 @@ fn read_values(path: &Path) -> Result<HashMap<String, f64>> {
     Ok(values)
 }
 
-fn check_literal(own: &MarkedNumber) -> std::result::Result<(), String> {
+fn check_literal(own: &MarkedNumber) -> Result<(), String> {
     let suffix = own.number.suffix();
     let whole = own.number.is_integer();
     let plain = suffix.is_empty() || (!whole && suffix.eq_ignore_ascii_case("f"));

@@ -1,13 +1,12 @@
 //! Candidates for tuning among the options of an engine, with initial settings.
 
+use crate::lists::ListEntry;
+use crate::planner::{Advice, Guess, too_few};
+use crate::variables::Variable;
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_io::{Error, Result, did_you_mean};
 use gputexel_model::{FeatureKind, ParameterGroups, ROLE_NAMES, named_parameters};
 use gputexel_play::client::{EngineOption, OptionKind, Setting};
-
-use crate::lists::ListEntry;
-use crate::planner::{Advice, Guess, too_few};
-use crate::variables::Variable;
 
 /// The gain that fishtest's and zamar's users begin with.
 const R_END: f64 = 0.002;
@@ -250,13 +249,9 @@ fn variable(
             .into_iter()
             .flatten()
     {
-        *value = rounded(*value);
+        *value = format!("{value:.3e}").parse().unwrap_or(*value);
     }
     Ok(variable)
-}
-
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

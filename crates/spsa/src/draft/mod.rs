@@ -18,8 +18,7 @@ use crate::method_kind::MethodKind;
 use crate::schedule::Schedule;
 use crate::settings::check_draw_rate;
 use crate::toml_text::comment;
-use crate::variables::positive;
-use crate::variables::{Rounding, Variable};
+use crate::variables::{Rounding, Variable, positive};
 
 #[derive(Clone, Debug)]
 pub struct DraftOptions {

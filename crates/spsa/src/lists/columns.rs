@@ -2,7 +2,6 @@
 //! with values.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use super::entry::{ListEntry, SETTINGS};
@@ -18,10 +17,8 @@ pub(super) const BSPSA: &[&str] = &["name", "start", "min", "max", "c_end", "s",
 pub(super) const OPENBENCH: &[&str] = &["name", TYPE, "start", "min", "max", "c_end", "r_end"];
 pub(super) const FISHTEST: &[&str] = &["name", "start", "min", "max", "c_end", "r_end"];
 pub(super) const VALUES: &[&str] = &["name", "value"];
-
 /// Titles of values, the first of which counts: those that tuning has reached, then the first ones.
 const START: [&str; 4] = ["best", "value", "theta", "start"];
-
 /// OpenBench never moves whole numbers by less.
 const MIN_INTEGER_C: f64 = 0.5;
 
@@ -39,7 +36,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
     lines(text).map(move |(number, line)| (number, line.split(separator(line)).map(str::trim).collect()))
 }
 
-pub(super) fn number(name: &str, column: &str, text: &str) -> std::result::Result<f64, String> {
+pub(super) fn number(name: &str, column: &str, text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => Err(format!("{}: {column} '{}': is not a number", shown(name), shown(text))),
@@ -111,7 +108,7 @@ pub(super) fn parse_titled(
     Some(entries)
 }
 
-fn entry(columns: &[&str], row: &[&str]) -> std::result::Result<ListEntry, String> {
+fn entry(columns: &[&str], row: &[&str]) -> Result<ListEntry, String> {
     if row.len() != columns.len() {
         let (count, needed) = (row.len(), columns.len());
         return Err(format!("{count} columns; expected {needed} ({})", columns.join(",")));
@@ -158,7 +155,7 @@ pub(super) fn write(entries: &[ListEntry], columns: &[&str], notes: &mut Vec<Str
             column => entry.setting(column).unwrap_or(0.0).to_string(),
         };
         let cells: Vec<String> = columns.iter().map(cell).collect();
-        let _ = writeln!(text, "{}", cells.join(separator));
+        text += &format!("{}\n", cells.join(separator));
     }
     Ok(text)
 }
@@ -174,11 +171,10 @@ pub(super) fn check_name(entry: &ListEntry) -> Result<()> {
 }
 
 pub(super) fn check_ends(entry: &ListEntry) -> Result<()> {
-    match entry.name.trim() == entry.name {
-        true => Ok(()),
-        false => {
-            let reason = "a name in this list cannot begin or end with a blank";
-            Err(Error::Usage(format!("'{}': {reason}", entry.name)))
-        }
+    if entry.name.trim() == entry.name {
+        Ok(())
+    } else {
+        let reason = "a name in this list cannot begin or end with a blank";
+        Err(Error::Usage(format!("'{}': {reason}", entry.name)))
     }
 }

@@ -83,7 +83,7 @@ impl ListEntry {
         Ok(variable)
     }
 
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.name.is_empty() || self.name.contains(char::is_control) {
             return Err("the name of the parameter is empty or has control characters".to_string());
         }

@@ -60,7 +60,6 @@ impl ListFormat {
         }
     }
 
-    /// Settings that it has a place for.
     fn settings(self) -> &'static [&'static str] {
         match self {
             Self::WeatherFactory => &["min", "max", "c_end"],

@@ -1,6 +1,5 @@
 //! Lists that are not columns alone: weather-factory's JSON, `setoption` lines, YaneuraOu's `.params` and TOML tables.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use serde::Deserialize;
@@ -77,7 +76,7 @@ pub(super) fn write_setoptions(entries: &[ListEntry]) -> Result<String> {
         // Bounds that were read hold whole numbers; no others are let in.
         let value = if entry.integer { entry.start.round().max(low).min(high) } else { entry.start };
         // A zero without a sign.
-        let _ = writeln!(text, "setoption name {} value {}", entry.name, value + 0.0);
+        text += &format!("setoption name {} value {}\n", entry.name, value + 0.0);
     }
     Ok(text)
 }

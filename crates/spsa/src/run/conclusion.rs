@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use super::{Header, RunState, Verified};
+use crate::numbers::four_digits;
 use gputexel_io::Result;
 use gputexel_play::statistics::{Pentanomial, Sprt, SprtState};
 use gputexel_play::{MatchResult, Stop, failures, judge};
 use gputexel_report::{Conclusion, Finding, FindingKind, Judgement, Verdict, quoted};
-
-use super::{Header, RunState, Verified};
-use crate::numbers::four_digits;
 
 /// Concludes from a run and from the games in its folder of its values against its start.
 ///

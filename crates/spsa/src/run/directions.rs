@@ -67,7 +67,7 @@ impl Directions {
         Ok(read)
     }
 
-    fn check(&self) -> std::result::Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         if self.format != FORMAT {
             return Err(format!("format '{}': expected {FORMAT}", self.format));
         }

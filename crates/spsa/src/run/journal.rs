@@ -11,11 +11,8 @@ use gputexel_io::{LogFile, Result, RunLog, check_replaceable};
 use gputexel_play::{End, RunHead};
 
 pub const JOURNAL: &str = "spsa.jsonl";
-
 const FORMAT: &str = "gputexel-spsa";
-
 pub(super) const EVENT: &str = "gputexel spsa";
-
 const FIRST_TAG: &str = "[Event \"gputexel spsa\"]";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

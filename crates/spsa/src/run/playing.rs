@@ -1,6 +1,5 @@
 //! Plays the pairs of a run, with the tuner as their schedule.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::{Path, PathBuf};
 
 use rand::SeedableRng;
@@ -16,7 +15,6 @@ use gputexel_play::scheduler::{NextStep, Players, Schedule, Unready, Venue, play
 use gputexel_play::{GameRecord, Stop, check_tables, pair_pgn};
 
 const LOG: &str = "log.csv";
-
 /// Spoiled pairs in a row after which a run is given up, unless the configuration has another number.
 const MAX_FAILURES: u64 = 20;
 
@@ -109,10 +107,7 @@ impl Schedule<2> for RunSchedule<'_> {
 
     fn not_ready(&mut self, pair: Perturbation, unready: &Unready, _: u32) -> Result<NextStep<Perturbation>> {
         let why = format!("{}: {}", unready.name, unready.failure);
-        Ok(match self.discard_pair(&pair, unready.side, why)? {
-            true => NextStep::Ask,
-            false => NextStep::End,
-        })
+        Ok(if self.discard_pair(&pair, unready.side, why)? { NextStep::Ask } else { NextStep::End })
     }
 
     fn cancelled(&mut self, pair: Perturbation) -> Result<()> {
@@ -186,7 +181,7 @@ pub(super) fn open_logs(folder: &RunFolder, header: &Header, known: &str) -> Res
 pub(super) fn log_line(k: u64, state: &RunState) -> String {
     let mut line = k.to_string();
     for value in state.tuner.values() {
-        let _ = write!(line, ",{value}");
+        line += &format!(",{value}");
     }
     line.push('\n');
     line

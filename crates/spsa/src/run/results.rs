@@ -1,6 +1,5 @@
 //! Results of a run: values in the forms that others read, with warnings about them.
 
-use std::fmt::Write as _; // to strings, which cannot fail
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -25,16 +24,13 @@ pub fn write_values(folder: &Path, state: &RunState, engine: &TunedEngine) -> gp
     write_atomically(&folder.join("values.csv"), values_csv(state).as_bytes())?;
     let rounded = state.tuner.rounded_values();
     let options = engine.options(state.tuner.variables(), &rounded);
-    let (name, text) = match engine.reads_values() {
-        true => {
-            let settings: Vec<Setting> = options.into_iter().map(tuned_setting).collect();
-            (VALUES, values_text(&settings))
-        }
-        false => {
-            let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };
-            let options: Vec<ListEntry> = options.into_iter().map(entry).collect();
-            ("values.uci", lists::write_list(&options, ListFormat::Uci)?.text)
-        }
+    let (name, text) = if engine.reads_values() {
+        let settings: Vec<Setting> = options.into_iter().map(tuned_setting).collect();
+        (VALUES, values_text(&settings))
+    } else {
+        let entry = |(name, value)| ListEntry { integer: false, ..ListEntry::new(name, value) };
+        let options: Vec<ListEntry> = options.into_iter().map(entry).collect();
+        ("values.uci", lists::write_list(&options, ListFormat::Uci)?.text)
     };
     write_atomically(&folder.join(name), text.as_bytes())?;
     if let Some(file) = engine.parameter_file(&rounded) {
@@ -63,9 +59,8 @@ fn values_csv(state: &RunState) -> String {
     let errors = tuner.standard_errors();
     let rounded = tuner.rounded_values();
     for (i, v) in tuner.variables().iter().enumerate() {
-        let _ = writeln!(
-            text,
-            "{},{},{},{},{},{},{},{}",
+        text += &format!(
+            "{},{},{},{},{},{},{},{}\n",
             v.name,
             tuner.values()[i],
             rounded[i],

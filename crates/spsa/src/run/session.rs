@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::journal;
 use super::playing::{Files, log_line, open_logs, play};
 use super::results::write_values;
 use super::setup::Setup;
-use super::{Header, RunEvent, RunState};
+use super::{Header, RunEvent, RunState, journal};
 use crate::config::{RunConfig, existing_games};
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag};

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::{Header, TunedEngine};
+use crate::config::RunConfig;
 use gputexel_io::{Error, Result, StopFlag};
 use gputexel_play::openings::Openings;
 use gputexel_play::{
     Adjudication, Replay, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds, other_engine,
 };
-
-use super::{Header, TunedEngine};
-use crate::config::RunConfig;
 
 pub(super) struct Setup {
     plus: TunedEngine,

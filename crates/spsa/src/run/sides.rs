@@ -14,7 +14,6 @@ use gputexel_play::{BuiltinPlayer, Player, deadline_from_seconds};
 
 /// Transposition table of a built-in engine, unless said otherwise.
 const HASH_MIB: u32 = 1;
-
 /// Where in its range a value is when an engine is tried: hardly ever a whole number, unless it has to be.
 const TRIAL: f64 = 0.618_034;
 
@@ -225,7 +224,7 @@ fn checksum(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
 }
 
-fn check_option(player: &UciPlayer, variable: &Variable) -> std::result::Result<(), String> {
+fn check_option(player: &UciPlayer, variable: &Variable) -> Result<(), String> {
     let option = player.options().iter().find(|option| option.name.eq_ignore_ascii_case(&variable.name));
     let Some(option) = option else { return Err("the engine has no such option".to_string()) };
     match &option.kind {

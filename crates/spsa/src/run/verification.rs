@@ -19,7 +19,6 @@ use super::setup::Setup;
 use super::{Header, RunState, read};
 
 const FOLDER: &str = "verify";
-
 /// Difference between the seed of the match and that of the run, so that its openings are others.
 const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
 

@@ -48,7 +48,6 @@ pub(super) fn run(scenario: &Scenario, stop: &StopFlag, progress: &mut dyn FnMut
     Ok(Outcome { gains, values, rms_error, deviation })
 }
 
-/// One repeat of a run: the tuner and the engine whose strength is known.
 #[derive(Clone, Debug)]
 struct Repeat<'a> {
     scenario: &'a Scenario,

@@ -44,7 +44,6 @@ impl SignRandom {
         self.left = 0;
     }
 
-    /// 64 fresh bits.
     pub fn word(&mut self) -> u64 {
         let Ok(word) = self.words.try_next_u64();
         word

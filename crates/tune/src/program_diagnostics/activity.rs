@@ -4,8 +4,7 @@ use rayon::prelude::*;
 
 use super::MOST_POSITIONS;
 use crate::scale_ratio::at_most;
-use gputexel_dataset::Dataset;
-use gputexel_dataset::objective;
+use gputexel_dataset::{Dataset, objective};
 use gputexel_model::program::{TermActivity, TermEffect};
 
 pub(super) fn is_on(effects: [Option<TermEffect>; 2]) -> bool {

@@ -11,7 +11,7 @@ const PLACE_BITS: u32 = 20;
 pub(super) const LENGTH: usize = 1 << PLACE_BITS;
 
 pub(super) struct Index {
-    blocks: Vec<Block>,
+    pub blocks: Vec<Block>,
 }
 
 pub(super) struct Block {
@@ -39,10 +39,6 @@ impl Index {
             Block::new(layout, range, start - positions.start)
         };
         Self { blocks: starts.into_par_iter().with_max_len(1).map(block).collect() }
-    }
-
-    pub fn blocks(&self) -> &[Block] {
-        &self.blocks
     }
 
     pub fn feature(&self, feature: usize) -> impl Iterator<Item = Entry> {

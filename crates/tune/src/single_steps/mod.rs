@@ -23,10 +23,8 @@ use gputexel_optim::Space;
 /// Fraction of the loss below which a change counts as a tie: a few ulps of the mean, which would differ with any other
 /// order of summation.
 pub const TIE: f64 = 1e-15;
-
 /// Number of positions per chunk; fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 1 << 14;
-
 /// Positions processed at a time for a coordinate with several features; their changes stay in the L1 cache.
 const BLOCK: usize = 1 << 11;
 
@@ -268,7 +266,7 @@ impl<'a> SingleSteps<'a> {
 
     fn blocks(&self) -> usize {
         match &self.effects {
-            Effects::Scores(index) => index.blocks().len(),
+            Effects::Scores(index) => index.blocks.len(),
             Effects::Sums(sums) => sums.blocks(),
         }
     }
@@ -285,7 +283,7 @@ impl<'a> SingleSteps<'a> {
     fn each_score(&self, block: usize, coordinate: usize, by: f64, mut call: impl FnMut(usize, f64)) {
         match &self.effects {
             Effects::Scores(index) => {
-                let block = &index.blocks()[block];
+                let block = &index.blocks[block];
                 self.each_change(block, coordinate, by, |n, change| call(n, self.scores[n] + change));
             }
             Effects::Sums(sums) => {

@@ -10,7 +10,6 @@ use gputexel_dataset::objective::x_per_cp;
 use gputexel_io::{Error, Result, counted, grouped};
 
 pub(super) const MAX_SCORES: u64 = 1 << 31;
-
 /// Number of steps with a program that are tried before progress is reported.
 const GROUP: usize = 64;
 
@@ -46,10 +45,7 @@ pub struct Watch<'a> {
 
 impl Watch<'_> {
     pub fn check(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
-            true => Err(interrupted()),
-            false => Ok(()),
-        }
+        if self.cancel.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) }
     }
 }
 

@@ -101,26 +101,16 @@ pub fn choose_strength(
         }
     };
     let of_prior = folded.losses(data, data.results(), objective, |_| &config.prior_theta);
-    let by_fold: Vec<Vec<f64>> = match request.given {
-        Some((strength, _)) => {
-            let of_fold = |fold| {
-                strength
-                    .kinds
-                    .iter()
-                    .map(|kind| kind.by_fold.get(fold).copied().unwrap_or(kind.weight))
-                    .collect()
-            };
-            (0..folded.folds).map(of_fold).collect()
-        }
-        None => {
-            let by_fold = chooser.by_fold(&best.model, &best.weights)?;
-            let against = chooser.against(data, &of_prior, &best.at.without);
-            let factor = chooser.strengthen(&mut best, &against)?;
-            by_fold
-                .into_iter()
-                .map(|weights| weights.iter().map(|weight| factor * weight).collect())
-                .collect()
-        }
+    let by_fold: Vec<Vec<f64>> = if let Some((strength, _)) = request.given {
+        let of_fold = |fold| {
+            strength.kinds.iter().map(|kind| kind.by_fold.get(fold).copied().unwrap_or(kind.weight)).collect()
+        };
+        (0..folded.folds).map(of_fold).collect()
+    } else {
+        let by_fold = chooser.by_fold(&best.model, &best.weights)?;
+        let against = chooser.against(data, &of_prior, &best.at.without);
+        let factor = chooser.strengthen(&mut best, &against)?;
+        by_fold.into_iter().map(|weights| weights.iter().map(|weight| factor * weight).collect()).collect()
     };
     let without = chooser.nested(&best, &by_fold)?;
     let against = chooser.against(data, &of_prior, &without);

@@ -252,7 +252,7 @@ impl Chooser<'_> {
         let z = within(&model.whole(weights, false)?.step);
         let mut placed = Placed { z, without, exact: f64::NAN };
         if let Some(origins) = origins {
-            let pulled = model.pulled();
+            let pulled = &model.pulled;
             let ways =
                 Ways { parameterization: &self.parameterization, around, origins, pulled, weights, by_fold };
             shorten(
@@ -365,12 +365,11 @@ impl Chooser<'_> {
             curve.push((1.0, before + difference));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
-        let unpenalized = match details {
-            true => {
-                let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
-                self.parameterization.theta(&added(&found.around, &step))
-            }
-            false => Vec::new(),
+        let unpenalized = if details {
+            let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
+            self.parameterization.theta(&added(&found.around, &step))
+        } else {
+            Vec::new()
         };
         let keeps_prior = difference.is_nan() || difference >= 0.0;
         Ok(Strength {

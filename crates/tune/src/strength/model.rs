@@ -29,7 +29,7 @@ struct FoldSums {
 pub(super) struct FoldModel {
     folds: Vec<FoldSums>,
     whole: FoldSums,
-    pulled: Vec<Pulled>,
+    pub pulled: Vec<Pulled>,
     held: Vec<bool>,
     solved: Mutex<Vec<(Vec<f64>, Without)>>,
     memory: Mutex<Vec<Cholesky>>,
@@ -115,10 +115,6 @@ impl FoldModel {
 
     pub fn mean_loss(&self) -> f64 {
         self.whole.loss / self.whole.weight
-    }
-
-    pub fn pulled(&self) -> &[Pulled] {
-        &self.pulled
     }
 
     pub fn hold(&mut self, held: impl Fn(usize) -> bool) {
@@ -261,7 +257,6 @@ impl FoldModel {
         Ok(self.solved(weights, each))
     }
 
-    /// Computes the step of each fold under its own weights.
     pub fn steps(&self, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         self.each_fold(|fold| &weights[fold], |_, _, step| step)
     }

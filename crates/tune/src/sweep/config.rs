@@ -201,7 +201,7 @@ impl SweepConfig {
             }
         }
         if let SweepMethod::GaussNewton { .. } = self.method {
-            if let Some(axis) = self.grid.axes.iter().find(|axis| axis.key.is_adams()) {
+            if let Some(axis) = self.grid.axes.iter().find(|axis| axis.key == AxisKey::LearningRate) {
                 return Err(Error::setting("grid", &axis.name, "gauss-newton does not know it"));
             }
             if let Some(loss) = self.grid.losses(self.loss).iter().find(|loss| !loss.is_smooth()) {

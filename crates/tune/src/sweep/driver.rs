@@ -25,12 +25,10 @@ pub enum SweepEvent<'a> {
     Step {
         done: u64,
         planned: u64,
-        /// Seconds of work so far.
         seconds: f64,
     },
     /// The state may be stored now.
     State {
-        /// Creates the checkpoint to store.
         checkpoint: &'a dyn Fn() -> Checkpoint,
         last: bool,
     },
@@ -63,7 +61,6 @@ pub struct SweepOutcome {
 
 /// Name of the results of the runs in a checkpoint.
 const RESULTS: &str = "sweep-results";
-/// Number of values per run in it.
 const NUMBERS: usize = 4;
 
 pub struct SweepDriver<'a> {

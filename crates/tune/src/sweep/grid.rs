@@ -86,10 +86,6 @@ impl AxisKey {
         })
     }
 
-    pub fn is_adams(self) -> bool {
-        matches!(self, Self::LearningRate)
-    }
-
     fn range(self, value: f64) -> (&'static str, bool) {
         match self {
             // Far beyond any sensible parameter value; larger steps could overflow f32.

@@ -14,13 +14,12 @@ impl Plan {
     /// Creates a plan and the matching layout: one part for each combination of fold and source of `sources` (indices
     /// in the dataset).
     pub fn try_new(dataset: &Dataset, folds: &Folds, sources: &[usize]) -> Result<(Self, Layout)> {
-        let groups: Vec<u32> = match sources {
-            [] => vec![0; dataset.len()],
-            _ => {
-                let group = |source: u32| sources.iter().position(|&s| s == source as usize);
-                let of = dataset.sources_of_positions()?;
-                of.into_iter().map(|source| group(source).map_or(0, |g| g as u32 + 1)).collect()
-            }
+        let groups: Vec<u32> = if sources.is_empty() {
+            vec![0; dataset.len()]
+        } else {
+            let group = |source: u32| sources.iter().position(|&s| s == source as usize);
+            let of = dataset.sources_of_positions()?;
+            of.into_iter().map(|source| group(source).map_or(0, |g| g as u32 + 1)).collect()
         };
         let key = |n: usize| (folds.fold_of(n) as u32, groups[n]);
         // Not every source needs to have positions in every fold.
@@ -50,11 +49,10 @@ impl Plan {
             (false, group) => sources[group as usize - 1],
         };
         let weights: Vec<f32> = self.parts.iter().map(weight).collect();
-        match weights.iter().any(|&weight| weight > 0.0) {
-            true => Ok(weights),
-            false => {
-                Err(Error::Usage("a run whose sources all weigh 0 has no position to train on".to_string()))
-            }
+        if weights.iter().any(|&weight| weight > 0.0) {
+            Ok(weights)
+        } else {
+            Err(Error::Usage("a run whose sources all weigh 0 has no position to train on".to_string()))
         }
     }
 

@@ -49,7 +49,6 @@ struct Members<'a> {
 
 /// Memory limit for the members of a portion, in bytes.
 const PORTION_BYTES: usize = 512 << 20;
-
 /// Maximum number of runs in a portion: enough to keep a device busy, and few enough that a sweep can be divided among
 /// machines.
 const PORTION_RUNS: usize = 128;
@@ -171,12 +170,11 @@ impl<'a> Portion<'a> {
             let population = self.members.population(theta, &which, true);
             let request = Request { parts: 0..parts, loss: *loss, gradients: false, curvature: false };
             let own = evaluator.evaluate(&population, &request)?;
-            let judged = match *loss == judge && population.blends.is_empty() {
-                true => own.part_losses.clone(),
-                false => {
-                    let population = Population { blends: Vec::new(), ..population };
-                    evaluator.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
-                }
+            let judged = if *loss == judge && population.blends.is_empty() {
+                own.part_losses.clone()
+            } else {
+                let population = Population { blends: Vec::new(), ..population };
+                evaluator.evaluate(&population, &Request { loss: judge, ..request })?.part_losses
             };
             for (at, &i) in which.iter().enumerate() {
                 let held_out = |losses: &[f64]| match self.members.list[i].fold {

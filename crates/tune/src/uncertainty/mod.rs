@@ -19,10 +19,8 @@ pub use sandwich::{Curvature, ErrorStatus, Sandwich, sandwich};
 /// Minimum number of clusters (games, or positions if there are none) that must affect a parameter for its standard
 /// error to be reported: with fewer, the standard error itself is uncertain by more than a third.
 pub const MIN_CLUSTERS: u64 = 10;
-
 /// Largest standard error that is reported, in centipawns.
 pub const MAX_ERROR_CP: f64 = 10_000.0;
-
 /// Maximum number of parameters (2 F) for which standard errors are computed: beyond it, the matrices take gigabytes
 /// and their decomposition hours.
 pub const MAX_PARAMETERS: usize = 16_384;

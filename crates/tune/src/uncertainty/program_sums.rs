@@ -9,7 +9,6 @@ use super::sums::{Clusters, RowBlock, Sums, add, cut, stripe_count};
 use gputexel_dataset::objective::x_per_cp;
 use gputexel_dataset::{Bucket, Layout, Shape};
 use gputexel_model::program::{CompiledProgram, Dual, MAX_SLOTS, Taper};
-use gputexel_optim::linalg::mirror;
 
 const VALUES: usize = 2 * MAX_SLOTS;
 
@@ -92,24 +91,16 @@ pub(super) fn program_sums(fit: &Fit<'_>, program: &CompiledProgram) -> Sums {
         .into_par_iter()
         .map(|range| matrices(fit, program, &theta, all.start + range.start..all.start + range.end))
         .collect();
-    let (weight, [mut gauss_newton, mut hessian]) = stripes
+    let (weight, matrices) = stripes
         .into_iter()
         .reduce(|(weight, mut sums), (more, next)| {
             sums.iter_mut().zip(&next).for_each(|(sum, next)| add(sum, next));
             (weight + more, sums)
         })
         .expect("there is at least one stripe");
-    let mut clusters = clusters(fit, program, &theta, all);
-    let per_cp = x_per_cp(fit.objective.k);
+    let clusters = clusters(fit, program, &theta, all);
     // The parts of the second derivatives have been scaled separately.
-    for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
-        mirror(matrix, size);
-        matrix.iter_mut().for_each(|value| *value *= per_cp * per_cp);
-    }
-    for vector in [&mut clusters.gradient, &mut clusters.weighted] {
-        vector.iter_mut().for_each(|value| *value *= per_cp);
-    }
-    Sums { weight, gauss_newton, hessian, clusters }
+    Sums::new(weight, matrices, clusters, x_per_cp(fit.objective.k))
 }
 
 /// Computes Σ w and the lower triangles of Σ w h ∇s ∇sᵀ and Σ w (ℓ'' ∇s ∇sᵀ + ℓ' ∇²s / x per centipawn).

@@ -124,13 +124,12 @@ pub fn sandwich(fit: &Fit<'_>) -> Result<Sandwich> {
             (invert(&gauss_newton, size, &free, scale)?, Curvature::GaussNewton)
         }
     };
-    let steps = match space.is_bounded() {
-        true => {
-            let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
-            let supported: Vec<usize> = (0..size).filter(|&i| support[i] > 0 && diagonal[i] > 0.0).collect();
-            positive(matrix, size, &supported, scale)?
-        }
-        false => Vec::new(),
+    let steps = if space.is_bounded() {
+        let matrix = if curvature == Curvature::GaussNewton { &gauss_newton } else { &hessian };
+        let supported: Vec<usize> = (0..size).filter(|&i| support[i] > 0 && diagonal[i] > 0.0).collect();
+        positive(matrix, size, &supported, scale)?
+    } else {
+        Vec::new()
     };
     drop((gauss_newton, hessian));
     let prior_share = prior_share(fit, &inverse.matrix);

@@ -103,25 +103,31 @@ pub(super) fn sums(fit: &Fit<'_>) -> Sums {
     for stripe in stripes {
         positions.extend(stripe.positions);
         weight += stripe.weight;
-        match pairs.is_empty() {
-            true => pairs = stripe.pairs,
-            false => {
-                add(pairs.as_flattened_mut().as_flattened_mut(), stripe.pairs.as_flattened().as_flattened())
-            }
+        if pairs.is_empty() {
+            pairs = stripe.pairs
+        } else {
+            add(pairs.as_flattened_mut().as_flattened_mut(), stripe.pairs.as_flattened().as_flattened())
         }
     }
-    let mut clusters = cluster_sums(fit.layout, all.start, &positions);
-    let [mut gauss_newton, mut hessian] = [0, 1].map(|matrix| lower(&pairs, fit.layout.features(), matrix));
+    let clusters = cluster_sums(fit.layout, all.start, &positions);
+    let matrices = [0, 1].map(|matrix| lower(&pairs, fit.layout.features(), matrix));
     drop(pairs);
-    let per_cp = x_per_cp(fit.objective.k);
-    for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
-        mirror(matrix, size);
-        matrix.iter_mut().for_each(|value| *value *= per_cp * per_cp);
+    Sums::new(weight, matrices, clusters, x_per_cp(fit.objective.k))
+}
+
+impl Sums {
+    /// Completes matrices whose lower triangles are known, and scales everything but weights to centipawns.
+    pub fn new(weight: f64, matrices: [Vec<f64>; 2], mut clusters: Clusters, per_cp: f64) -> Self {
+        let [mut gauss_newton, mut hessian] = matrices;
+        for matrix in [&mut gauss_newton, &mut hessian, &mut clusters.products] {
+            mirror(matrix, clusters.gradient.len());
+            matrix.iter_mut().for_each(|value| *value *= per_cp * per_cp);
+        }
+        for vector in [&mut clusters.gradient, &mut clusters.weighted] {
+            vector.iter_mut().for_each(|value| *value *= per_cp);
+        }
+        Self { weight, gauss_newton, hessian, clusters }
     }
-    for vector in [&mut clusters.gradient, &mut clusters.weighted] {
-        vector.iter_mut().for_each(|value| *value *= per_cp);
-    }
-    Sums { weight, gauss_newton, hessian, clusters }
 }
 
 fn lower(pairs: &[[[f64; 3]; 2]], features: usize, matrix: usize) -> Vec<f64> {

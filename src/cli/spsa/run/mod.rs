@@ -87,7 +87,6 @@ pub fn run(args: &RunArgs, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the configuration and applies the flags.
 fn configured(args: &RunArgs, path: &Path) -> Result<RunConfig> {
     let mut config = match Conf::open(path)? {
         Conf::Games(config) => *config,

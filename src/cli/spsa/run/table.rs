@@ -118,11 +118,10 @@ pub fn table(
     }
     text.push('\n');
     text += &aligned(&parameter_rows(state), 0);
-    text += match tuner.method().is_bayesian() {
-        true => "\nposterior s: estimated distance from the best value (one standard deviation)\n",
-        false => {
-            "\nnoise s: how far noise in the games alone would have moved the value (one standard deviation)\n"
-        }
+    text += if tuner.method().is_bayesian() {
+        "\nposterior s: estimated distance from the best value (one standard deviation)\n"
+    } else {
+        "\nnoise s: how far noise in the games alone would have moved the value (one standard deviation)\n"
     };
     text += "larger value: Elo of the side that played the larger value, over the whole run, with its 95 % error bar\n";
     text += &findings(conclusion, true);

@@ -1,6 +1,5 @@
 //! Bits of a chain of moves: the highest of a byte comes first.
 
-/// Reader of bits from the beginning of bytes.
 #[derive(Clone, Debug)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
@@ -47,7 +46,6 @@ impl<'a> BitReader<'a> {
     }
 }
 
-/// Writer that appends bits to bytes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BitWriter {
     bytes: Vec<u8>,

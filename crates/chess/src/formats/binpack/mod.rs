@@ -42,10 +42,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     ..FormatSpec::TEXT
 };
 
-/// Magic bytes of a block.
 const MAGIC: &[u8; 4] = b"BINP";
-
-/// Number of bytes of a block before its chains.
 const HEADER_BYTES: usize = 8;
 
 const MAX_BLOCK_BYTES: usize = 100 << 20;

@@ -10,7 +10,6 @@ use super::bits::{signed, unsigned};
 use super::moves::PROMOTIONS;
 use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
 
-/// Number of bytes of a stem.
 pub(super) const STEM_BYTES: usize = 32;
 
 const DOUBLE_STEP: u8 = 12;

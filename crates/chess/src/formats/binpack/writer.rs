@@ -42,21 +42,18 @@ impl BinpackWriter {
         };
         let goes_on =
             self.last.as_ref().and_then(|last| continuation(last, &entry)).filter(|_| self.count < u16::MAX);
-        match goes_on {
-            Some(next) => {
-                moves::write_move(position, next, &mut self.text);
-                let last = self.last.as_ref().map_or(0, |last| last.score);
-                self.text.push_variable(unsigned(entry.score.wrapping_sub(last.wrapping_neg())));
-                self.count += 1;
+        if let Some(next) = goes_on {
+            moves::write_move(position, next, &mut self.text);
+            let last = self.last.as_ref().map_or(0, |last| last.score);
+            self.text.push_variable(unsigned(entry.score.wrapping_sub(last.wrapping_neg())));
+            self.count += 1;
+        } else {
+            let Some(stem) = entry.write() else { return false };
+            self.end_chain();
+            if self.block.len() >= BLOCK_BYTES {
+                self.end_block(out);
             }
-            None => {
-                let Some(stem) = entry.write() else { return false };
-                self.end_chain();
-                if self.block.len() >= BLOCK_BYTES {
-                    self.end_block(out);
-                }
-                self.block.extend_from_slice(&stem);
-            }
+            self.block.extend_from_slice(&stem);
         }
         self.last = Some(entry);
         true

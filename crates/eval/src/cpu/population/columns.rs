@@ -36,7 +36,7 @@ impl Columns {
             let mut lists = Lists::new(layout.features());
             for block in chunk {
                 lists.fill(layout, block);
-                piece.push(&mut lists, groups.unit());
+                piece.push(&mut lists, groups.unit);
             }
             piece
         };

@@ -18,7 +18,8 @@ pub(super) struct Run {
 pub(in crate::cpu) struct Groups {
     /// Entries are four offsets of table rows in units of eight bytes, the first in the lowest bits.
     all: Blocks<Run, u64, [f32; GROUP]>,
-    unit: usize,
+    /// Length of a table row in units of eight bytes.
+    pub(super) unit: usize,
 }
 
 impl Groups {
@@ -37,11 +38,6 @@ impl Groups {
     pub fn blocks_of(&self, positions: Range<usize>) -> Range<usize> {
         let at = |position: usize| self.all.blocks.partition_point(|block| block.positions.start < position);
         at(positions.start)..at(positions.end)
-    }
-
-    /// Returns the length of a table row in units of eight bytes.
-    pub(super) fn unit(&self) -> usize {
-        self.unit
     }
 
     pub(super) fn blocks(&self) -> &[Block] {

@@ -67,7 +67,6 @@ pub(super) struct TileSums {
 }
 
 impl TileSums {
-    /// Creates empty sums for the given numbers of parts, features and members.
     fn new(parts: usize, features: usize, width: usize, resampled: bool, gradients: bool) -> Self {
         Self {
             losses: vec![0.0; parts * width],
@@ -80,7 +79,6 @@ impl TileSums {
 /// Vectors per tile: with two of AVX-512 or AVX2, the used rows of a piece-square table fit in the L1 cache; NEON's are
 /// half as wide.
 const VECTORS: usize = if cfg!(target_arch = "aarch64") { 4 } else { 2 };
-
 /// Number of positions after which f32 sums of the gradient are added up in f64.
 const FLUSH: usize = 4096;
 

@@ -108,7 +108,6 @@ mod tests {
     }
 
     fn seed_of(hash: u32, game: u32) -> u32 {
-        /// Returns the inverse of an odd factor modulo 2³².
         fn inverse(factor: u32) -> u32 {
             (0..5).fold(factor, |x, _| x.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(x))))
         }

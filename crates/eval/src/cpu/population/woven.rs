@@ -63,7 +63,7 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
         assert_eq!(features, layout.columns(), "ids are those of features");
         let width = V * S::F32_LANES;
         assert_eq!(parameters.width, width);
-        assert_eq!(8 * groups.unit(), size_of::<Row<S::f32s, V>>());
+        assert_eq!(8 * groups.unit, size_of::<Row<S::f32s, V>>());
         let zero = Row([simd.splat_f32s(0.0); V]);
         let scales = parameters.scales::<S, V>(simd);
         let resampled = !PLAIN && !parameters.seeds.is_empty();
@@ -98,11 +98,10 @@ impl<L: LaneLoss, const V: usize, const PLAIN: bool, const GRADIENTS: bool> With
             }
             slopes[BLOCK] = zero;
             for (class, own, lists, coefficients) in columns.classes(index) {
-                match coefficients.is_empty() {
-                    true => gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient),
-                    false => {
-                        gather_scaled::<S, V>(simd, class, (own, lists, coefficients), &slopes, &mut gradient)
-                    }
+                if coefficients.is_empty() {
+                    gather::<S, V>(simd, class, own, lists, &slopes, &mut gradient)
+                } else {
+                    gather_scaled::<S, V>(simd, class, (own, lists, coefficients), &slopes, &mut gradient)
                 }
             }
             unflushed += block.positions.len();

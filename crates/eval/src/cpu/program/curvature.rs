@@ -10,7 +10,6 @@ use gputexel_model::program::MAX_SLOTS;
 use gputexel_optim::linalg::zeros;
 
 const STRIPES: usize = 4;
-
 const BATCH: usize = 512;
 
 /// Products of the derivatives of two features, row before column: mg mg, mg eg, eg mg, eg eg.

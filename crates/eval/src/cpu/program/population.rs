@@ -196,7 +196,6 @@ impl TileItem<'_> {
     }
 }
 
-/// Adds f32 sums to f64 sums and clears them.
 #[inline(always)]
 fn flush(gradient: &mut [[Lanes; 2]], total: &mut [[[f64; WIDTH]; 2]]) {
     for (row, total) in gradient.as_flattened_mut().iter_mut().zip(total.as_flattened_mut()) {

@@ -55,17 +55,16 @@ impl WithSimd for MemberItem<'_> {
         self.rows.visit(self.positions, |bucket, position, row| {
             let part = bucket.part - self.parts.start;
             let (target, weight) = self.target.of_position(layout, position);
-            let score = match self.given {
-                Some((first, scores)) => scores[position - first],
-                None => {
-                    let present = self.rows.sums(row, self.table, &mut sums);
-                    let taper = self.rows.taper(bucket);
-                    let score = match self.gradients {
-                        true => program.score_and_slopes(&sums, present, taper, &mut slopes),
-                        false => program.score(&sums, present, taper),
-                    };
-                    score + layout.offsets().get(position).map_or(0.0, |&offset| f64::from(offset))
-                }
+            let score = if let Some((first, scores)) = self.given {
+                scores[position - first]
+            } else {
+                let present = self.rows.sums(row, self.table, &mut sums);
+                let taper = self.rows.taper(bucket);
+                let score = match self.gradients {
+                    true => program.score_and_slopes(&sums, present, taper, &mut slopes),
+                    false => program.score(&sums, present, taper),
+                };
+                score + layout.offsets().get(position).map_or(0.0, |&offset| f64::from(offset))
             };
             let x = self.target.x_per_cp * score;
             out.losses[part] += weight * self.target.loss.value(x, target);
@@ -83,7 +82,6 @@ impl WithSimd for MemberItem<'_> {
     }
 }
 
-/// Scores of a stripe of positions, centipawns.
 pub(super) struct Scores<'a> {
     pub rows: Rows<'a>,
     pub table: &'a [[f64; 2]],

@@ -138,12 +138,11 @@ impl Writer<'_> {
         let shifted = format!("{sum} + {}", number(term.shift));
         let mut scale = term.scale;
         let inner = 1.0 / term.divide;
-        match term.operator.divides_argument() {
-            true => self.line(&format!("let x = ({shifted}) * {};", number(inner))),
-            false => {
-                scale /= term.divide;
-                self.line(&format!("let x = {shifted};"));
-            }
+        if term.operator.divides_argument() {
+            self.line(&format!("let x = ({shifted}) * {};", number(inner)))
+        } else {
+            scale /= term.divide;
+            self.line(&format!("let x = {shifted};"));
         }
         match &term.operator {
             Operator::Identity => self.line(&format!("{name} = vec2<f32>(x, 1.0);")),

@@ -18,12 +18,9 @@ use crate::vetting::positions;
 pub use cells::Cell;
 
 pub const MEMBERS: [usize; 5] = [1, 16, 64, 1024, 4096];
-
 pub const POSITIONS: usize = 1 << 20;
-
 /// Maximum scatter of evaluations that take the same time on an idle machine, as a factor.
 const MAX_SCATTER: f64 = 1.3;
-
 /// Load of a machine by other programs, in runnable threads, from which it counts as busy if it has few cores.
 const MIN_BUSY_LOAD: f64 = 0.5;
 

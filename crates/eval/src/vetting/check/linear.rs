@@ -15,10 +15,8 @@ use crate::vetting::positions::{self, Sample};
 const LOSS_BOUND: f64 = 1e-5;
 const GRADIENT_BOUND: f64 = 5e-5;
 const MATRIX_BOUND: f64 = 5e-5;
-
 /// Number of parts of the layouts: folds, distinguished by factors on the weights of parts.
 const PARTS: usize = 2;
-
 /// Tiles with a number of members that leaves part of the last tile empty.
 const TILES: [(usize, usize); 5] = [(1, 1), (4, 3), (8, 7), (16, 13), (32, 29)];
 

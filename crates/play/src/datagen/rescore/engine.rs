@@ -24,7 +24,6 @@ use gputexel_io::{Error, Result, StopFlag};
 
 const BLOCK: usize = 64;
 const NAMED: usize = 5;
-
 /// Scores of an earlier process that the engine is to give again.
 const CHECKED: usize = 16;
 

@@ -16,7 +16,6 @@ use gputexel_io::{Error, Result, RunLog, counted};
 
 /// Games without a leaf after which an engine is taken to print none.
 const GAMES_WITHOUT_LEAVES: u64 = 20;
-
 /// Or a hundredth of the games, if that is more.
 const MOST_SPOILED: u64 = 10;
 

@@ -6,7 +6,6 @@ use crate::engine::{Clock, Limits};
 
 /// On a busy machine a thread may have to wait as long for its turn.
 const RESERVE: Duration = Duration::from_millis(120);
-
 /// That a game is expected to continue.
 const EXPECTED_MOVES: u32 = 25;
 

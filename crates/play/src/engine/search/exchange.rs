@@ -1,6 +1,6 @@
 //! Static exchange evaluation.
 
-use shakmaty::{Bitboard, Chess, Move, Position, Role, Square, attacks};
+use shakmaty::{Chess, Color, Move, Position, Role, Square, attacks};
 
 /// Pawn to king. Those of the evaluation may be anything, even 0 for a piece.
 pub(super) const VALUES: [i32; 6] = [100, 320, 330, 500, 950, 20_000];
@@ -38,7 +38,8 @@ pub(super) fn wins_at_least(position: &Chess, m: Move, threshold: i32) -> bool {
     }
     let diagonal = board.bishops_and_queens();
     let straight = board.rooks_and_queens();
-    let mut attackers = attackers_of_both(position, to, occupied);
+    let by = |color| board.attacks_to(to, color, occupied);
+    let mut attackers = by(Color::White) | by(Color::Black);
     let mut turn = !position.turn();
     loop {
         attackers &= occupied;
@@ -66,10 +67,4 @@ pub(super) fn wins_at_least(position: &Chess, m: Move, threshold: i32) -> bool {
         }
     }
     turn != position.turn()
-}
-
-fn attackers_of_both(position: &Chess, to: Square, occupied: Bitboard) -> Bitboard {
-    let board = position.board();
-    board.attacks_to(to, shakmaty::Color::White, occupied)
-        | board.attacks_to(to, shakmaty::Color::Black, occupied)
 }

@@ -30,10 +30,8 @@ use gputexel_model::TableEvaluation;
 
 /// The number of plies to a mate is the difference to [`MATE_CP`].
 const MATE_BOUND_CP: i32 = MATE_CP - 1000;
-
 /// Half the width of the first window.
 const WINDOW_CP: i32 = 25;
-
 /// Searched whatever the clock, if the first iteration takes as many.
 const GRACE_NODES: u64 = 8192;
 

@@ -36,7 +36,8 @@ pub(super) struct Picker {
     list: ArrayVec<Scored, MAX_MOVES>,
     at: usize,
     losing: usize,
-    worth: Option<i32>,
+    /// History score of the last quiet move, if it had to be looked up.
+    pub(super) worth: Option<i32>,
     with_quiets: bool,
     with_losing: bool,
 }
@@ -66,11 +67,6 @@ impl Picker {
     /// The moves to come are captures that lose material.
     pub(super) fn is_at_losing_captures(&self) -> bool {
         self.stage >= Stage::BadCaptures
-    }
-
-    /// History score of the last quiet move, if it had to be looked up.
-    pub(super) fn worth(&self) -> Option<i32> {
-        self.worth
     }
 
     pub(super) fn skip_quiets(&mut self) {

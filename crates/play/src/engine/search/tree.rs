@@ -37,7 +37,6 @@ impl Default for Settings {
 
 pub(super) const MAX_PLY: usize = 128;
 const INFINITE: i32 = MATE_CP + 1;
-
 /// Moves tried before the good one that are remembered.
 const MAX_TRIED: usize = 64;
 
@@ -317,7 +316,7 @@ impl<E: Evaluation> Tree<'_, E> {
             }
             number += 1;
             let quiet = !m.is_capture() && !m.is_promotion();
-            let worth = match picker.worth() {
+            let worth = match picker.worth {
                 Some(worth) => worth,
                 None if quiet => self.history.quiet(turn, m, before),
                 None => 0,

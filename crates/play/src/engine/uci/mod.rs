@@ -62,7 +62,7 @@ pub fn serve(
     }
     let answers = Answers { output: Mutex::new(output), gone: AtomicBool::new(false) };
     let worker = Worker::try_new(&answers, Parameters::new(set, theta), hash_mib)?;
-    let list = worker.option_list(hash_mib, DEFAULT_MOVE_OVERHEAD.as_millis() as u64);
+    let list = worker.parameters.list(hash_mib, DEFAULT_MOVE_OVERHEAD.as_millis() as u64);
     std::thread::scope(|scope| {
         let (jobs, queue) = mpsc::channel();
         std::thread::Builder::new()
@@ -116,7 +116,7 @@ impl<W: Write> Front<'_, W> {
                 self.list
             )),
             "isready" => {
-                if self.is_searching() {
+                if self.searches.iter().any(|signals| !signals.done.load(Ordering::Acquire)) {
                     self.answers.say("readyok\n");
                 } else {
                     self.queue(Job::Ready);
@@ -154,10 +154,6 @@ impl<W: Write> Front<'_, W> {
         let signals = Arc::new(Signals { bounded, ..Signals::default() });
         self.searches.push(Arc::clone(&signals));
         signals
-    }
-
-    fn is_searching(&self) -> bool {
-        self.searches.iter().any(|signals| !signals.done.load(Ordering::Acquire))
     }
 
     fn stop(&self) {

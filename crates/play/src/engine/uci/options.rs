@@ -1,7 +1,6 @@
 //! The options of the engine, every parameter of the model among them.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use gputexel_chess::evaluation::MAX_EVALUATION_CP;
 use gputexel_model::FeatureSet;
@@ -57,7 +56,7 @@ impl Parameters {
         );
         for (id, name) in self.names.iter().enumerate() {
             let ((low, high), start) = (self.bounds[id], self.starts[id]);
-            let _ = writeln!(text, "option name {name} type spin default {start} min {low} max {high}");
+            text += &format!("option name {name} type spin default {start} min {low} max {high}\n");
         }
         text
     }

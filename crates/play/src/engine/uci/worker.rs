@@ -1,4 +1,3 @@
-use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +39,7 @@ pub(super) enum Job {
 pub(super) struct Worker<'a, W> {
     answers: &'a Answers<W>,
     engine: Engine,
-    parameters: Parameters,
+    pub(super) parameters: Parameters,
     /// Parameters have been set that the engine does not yet play with.
     stale: bool,
     chess960: bool,
@@ -63,10 +62,6 @@ impl<'a, W: Write> Worker<'a, W> {
         })
     }
 
-    pub(super) fn option_list(&self, hash_mib: usize, overhead_ms: u64) -> String {
-        self.parameters.list(hash_mib, overhead_ms)
-    }
-
     pub(super) fn run(mut self, queue: &Receiver<Job>) {
         while let Ok(job) = queue.recv() {
             match job {
@@ -84,7 +79,8 @@ impl<'a, W: Write> Worker<'a, W> {
                 }
                 Job::Evaluate => {
                     self.refresh();
-                    let score = self.static_score();
+                    let evaluation = self.engine.evaluation();
+                    let score = evaluation.score_stm(&evaluation.state(&self.position), &self.position);
                     self.answers.say(&format!("info string static score {score} cp, side to move\n"));
                 }
             }
@@ -198,11 +194,6 @@ impl<'a, W: Write> Worker<'a, W> {
             self.engine.search_among(&self.position, &self.earlier, among, limits, stop, &mut report);
         chosen.map(|chosen| chosen.best)
     }
-
-    fn static_score(&self) -> i32 {
-        let evaluation = self.engine.evaluation();
-        evaluation.score_stm(&evaluation.state(&self.position), &self.position)
-    }
 }
 
 fn legal_move(position: &Chess, text: &str) -> Option<Move> {
@@ -230,7 +221,7 @@ fn info(iteration: &Iteration<'_>, chess960: bool) -> String {
         iteration.elapsed.as_millis()
     );
     for &m in iteration.line {
-        let _ = write!(text, " {}", written(m, chess960));
+        text += &format!(" {}", written(m, chess960));
     }
     text.push('\n');
     text

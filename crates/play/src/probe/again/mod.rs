@@ -17,9 +17,7 @@ use gputexel_io::{Result, StopFlag};
 use ready::Ready;
 
 const WORST: usize = 3;
-
 const STRAY: f64 = 0.01;
-
 /// Least deviation of a scale from 1.
 const OTHER_SCALE: f64 = 0.02;
 

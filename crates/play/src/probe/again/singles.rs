@@ -3,7 +3,7 @@
 use super::super::asking::Asker;
 use super::super::pool;
 use super::super::search::explained_cp;
-use super::{Cause, Inquiry, STRAY, asked};
+use super::{Cause, Inquiry, KnownPosition, STRAY, asked};
 use gputexel_io::Result;
 
 /// Most parameters that are moved alone, and positions for each.
@@ -59,12 +59,10 @@ impl Inquiry<'_> {
 
     /// Positions in which a parameter has its largest effects, and the number of all with an effect.
     fn rows_of(&self, i: u32) -> (Vec<usize>, usize) {
-        let mut rows: Vec<(f64, usize)> = Vec::new();
-        for (n, position) in self.positions.iter().enumerate() {
-            if let Some((_, c)) = position.effects.iter().find(|(other, _)| *other == i) {
-                rows.push((c.abs(), n));
-            }
-        }
+        let effect = |(n, position): (usize, &KnownPosition)| {
+            position.effects.iter().find(|(other, _)| *other == i).map(|(_, c)| (c.abs(), n))
+        };
+        let mut rows: Vec<(f64, usize)> = self.positions.iter().enumerate().filter_map(effect).collect();
         let all = rows.len();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
         rows.truncate(SINGLES[1]);

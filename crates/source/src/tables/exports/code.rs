@@ -63,10 +63,8 @@ impl<'a> Writer<'a> {
             check_untapered(self.file)?;
         }
         let items = self.items()?;
-        let mut text = String::new();
-        for line in header.lines(self.file).into_iter().chain(self.about_squares()) {
-            text += &format!("{comment} {line}\n");
-        }
+        let lines = header.lines(self.file).into_iter().chain(self.about_squares());
+        let mut text: String = lines.map(|line| format!("{comment} {line}\n")).collect();
         text += &format!("{comment} {}\n", header.machine());
         text += &(language.opening)(self.has_pairs(), self.rounding.is_whole());
         text.extend(items.iter().map(|item| self.declare(item)));
@@ -249,12 +247,11 @@ impl<'a> Writer<'a> {
     }
 
     fn declare(&self, item: &Item<'_>) -> String {
-        match self.writes_phases() {
-            false => self.declaration(item, None),
-            true => {
-                let written = (0..2).filter(|&phase| !item.unread[phase]);
-                written.map(|phase| self.declaration(item, Some(phase))).collect()
-            }
+        if self.writes_phases() {
+            let written = (0..2).filter(|&phase| !item.unread[phase]);
+            written.map(|phase| self.declaration(item, Some(phase))).collect()
+        } else {
+            self.declaration(item, None)
         }
     }
 
@@ -290,13 +287,12 @@ impl<'a> Writer<'a> {
     fn initializer(&self, item: &Item<'_>, phase: Option<usize>) -> String {
         let language = self.options.language;
         let width = item.numbers.iter().flatten().map(String::len).max().unwrap_or(0);
-        let cells: Vec<String> = match phase {
-            Some(phase) => item.numbers[phase].clone(),
-            None => {
-                let width = if item.length.is_some() { width } else { 0 };
-                let pair = |(mg, eg): (&String, &String)| language.pair(mg, eg, width);
-                item.numbers[0].iter().zip(&item.numbers[1]).map(pair).collect()
-            }
+        let cells: Vec<String> = if let Some(phase) = phase {
+            item.numbers[phase].clone()
+        } else {
+            let width = if item.length.is_some() { width } else { 0 };
+            let pair = |(mg, eg): (&String, &String)| language.pair(mg, eg, width);
+            item.numbers[0].iter().zip(&item.numbers[1]).map(pair).collect()
         };
         if item.length.is_none() {
             return cells.concat();

@@ -74,12 +74,8 @@ impl Header {
         if *positions > 0 {
             parts.push(format!("{positions} positions"));
         }
-        if let Some(loss) = loss {
-            parts.push(format!("loss {loss:.8} ({loss_kind})"));
-        }
-        if let Some(k) = self.k {
-            parts.push(format!("K {k:.6} (base 10)"));
-        }
+        parts.extend(loss.map(|loss| format!("loss {loss:.8} ({loss_kind})")));
+        parts.extend(self.k.map(|k| format!("K {k:.6} (base 10)")));
         lines.push(escape_unseen(&format!("{}.", parts.join(", "))));
         if let Some(changed) = changed {
             lines.push(escape_unseen(&format!("Since then {changed}; the loss is from before.")));

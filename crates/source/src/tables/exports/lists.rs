@@ -36,7 +36,8 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<
     let failed = |error: csv::Error| Error::Usage(format!("CSV: {error}"));
     writer.write_record(&titles).map_err(failed)?;
     for record in &file.parameters {
-        let mut row = [&record.name, &record.group].map(|name| no_formula(name)).to_vec();
+        let shown = |name: &str| if is_formula(name) { format!("'{name}") } else { name.to_string() };
+        let mut row = vec![shown(&record.name), shown(&record.group)];
         for phase in 0..2 {
             row.push(short(rounding, units(record, phase, rounding)?));
         }
@@ -56,10 +57,6 @@ pub fn csv(file: &ParameterFile, rounding: Rounding, header: &Header) -> Result<
 /// True for what a spreadsheet takes for a formula, or for such a text with apostrophes before it.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
-}
-
-fn no_formula(text: &str) -> String {
-    if is_formula(text) { format!("'{text}") } else { text.to_string() }
 }
 
 fn without_apostrophe(text: &str) -> String {

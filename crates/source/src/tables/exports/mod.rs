@@ -155,7 +155,7 @@ pub fn export(file: &ParameterFile, target: Target, rounding: Rounding) -> Resul
     Ok(Exported { text, values: 2 * file.parameters.len(), k: file.k })
 }
 
-fn check_names(file: &ParameterFile) -> std::result::Result<(), String> {
+fn check_names(file: &ParameterFile) -> Result<(), String> {
     let mut names = std::collections::HashSet::new();
     match file.parameters.iter().find(|record| !names.insert(record.name.as_str())) {
         Some(record) => Err(format!("parameter '{}' is listed twice", record.name)),

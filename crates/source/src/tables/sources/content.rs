@@ -85,7 +85,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    pub fn check(&self, named: &Named) -> std::result::Result<(), String> {
+    pub fn check(&self, named: &Named) -> Result<(), String> {
         let what = &self.marking.what;
         let squares = matches!(named.place, Place::Tables(_)) || self.has_squares();
         match self.marking {
@@ -115,7 +115,7 @@ impl<'a> Content<'a> {
     }
 
     /// Leaves out entries after those that count in each row.
-    pub fn pad_rows(&mut self, rows: &[usize], array: &Array) -> std::result::Result<(), String> {
+    pub fn pad_rows(&mut self, rows: &[usize], array: &Array) -> Result<(), String> {
         let (counted, all) = (rows.iter().sum::<usize>(), self.pieces.len());
         if counted != all {
             return Err(format!("option 'rows' counts {counted} values, '{}' has {all}", self.marking.what));

@@ -10,7 +10,6 @@ pub(crate) struct Replacement {
     pub new: String,
 }
 
-/// A number with the spaces before it.
 struct Cell<'a> {
     number: &'a Replacement,
     pad: usize,

@@ -64,11 +64,8 @@ pub struct ListedMarker {
 
 /// Lists all markers of sources, in their order.
 pub fn list(files: &[PathBuf]) -> Result<Vec<ListedMarker>> {
-    let mut all = Vec::new();
-    for Loaded { text, shown, .. } in &Loaded::all(files)? {
-        all.extend(list_text(text, shown)?);
-    }
-    Ok(all)
+    let lists = Loaded::all(files)?.into_iter().map(|file| list_text(&file.text, &file.shown));
+    Ok(lists.collect::<Result<Vec<_>>>()?.concat())
 }
 
 fn wrong_in<'a>(source: &'a str, shown: &'a Path) -> impl Fn(Wrong) -> Error + Copy + 'a {
@@ -291,7 +288,7 @@ fn has_pairs(Found { marking, array, .. }: &Found) -> bool {
 }
 
 /// None for the piece value of a table.
-fn groups_of(found: &Found) -> std::result::Result<Vec<Group>, Wrong> {
+fn groups_of(found: &Found) -> Result<Vec<Group>, Wrong> {
     let Found { at, marking, array } = found;
     if let Some(index) = array.beside_pairs.filter(|_| ending(&marking.what).1.len() == 2) {
         let why = "a single number stands among pairs of a middlegame and an endgame value; write a pair, too: S(0, 0)";

@@ -50,7 +50,7 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         let mut from = token.start;
         for line in source[token.start..token.end].split_inclusive('\n') {
             let text = line.trim_end().trim_end_matches("*/");
-            let text = text.trim_start_matches(is_ornament);
+            let text = text.trim_start_matches(|c: char| c.is_whitespace() || "/*!<#".contains(c));
             // "Written by gputexel: ..." is not a marker, nor is a word with this ending.
             if let Some(said) = text.strip_prefix(SIGN) {
                 let at = from + line.find(SIGN).unwrap_or(0);
@@ -61,10 +61,6 @@ pub(super) fn find(source: &str, tokens: &[Token]) -> Vec<Marker> {
         }
     }
     markers
-}
-
-fn is_ornament(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '/' | '*' | '!' | '<' | '#')
 }
 
 pub(super) fn parse(said: &str) -> Result<Marking, String> {
@@ -103,7 +99,9 @@ pub(super) fn parse(said: &str) -> Result<Marking, String> {
     {
         return Err("option 'min' is larger than 'max'".to_string());
     }
-    marking.color_pieces();
+    if marking.is_colored() && marking.order.colors == Colors::One {
+        marking.order.colors = Colors::Both;
+    }
     Ok(marking)
 }
 
@@ -164,12 +162,6 @@ impl Marking {
         self.order = SquareOrder { files, colors, ..first.parse().ok()? };
         self.oriented = true;
         Some(())
-    }
-
-    fn color_pieces(&mut self) {
-        if self.is_colored() && self.order.colors == Colors::One {
-            self.order.colors = Colors::Both;
-        }
     }
 
     pub fn text(&self) -> String {

@@ -102,18 +102,17 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
     let mut plan = TablesPlan { folder: Loaded::folder(&sources), ..TablesPlan::default() };
     let (mut marked, mut names) = (Vec::new(), Vec::new());
     for source in sources {
-        match find_marked(&source.text, &source.shown, source.language)?.is_empty() {
-            true => {
-                let source = Source::of(source);
-                let missing =
-                    "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
-                let (own, filled, text) = fill(values, known, &source, trust)?
-                    .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
-                plan.plan.changes.extend(source.loaded.change(text)?);
-                plan.filled.push(filled);
-                names.extend(own);
-            }
-            false => marked.push(source),
+        if find_marked(&source.text, &source.shown, source.language)?.is_empty() {
+            let source = Source::of(source);
+            let missing =
+                "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
+            let (own, filled, text) = fill(values, known, &source, trust)?
+                .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
+            plan.plan.changes.extend(source.loaded.change(text)?);
+            plan.filled.push(filled);
+            names.extend(own);
+        } else {
+            marked.push(source)
         }
     }
     let sources = marked;
@@ -233,14 +232,14 @@ fn find_numbers(
     place: (usize, usize),
     language: Language,
     marking: &Marking,
-) -> std::result::Result<Array, array::Wrong> {
+) -> Result<Array, array::Wrong> {
     match &marking.numbers {
         Some(wanted) => line::numbers(source, code, place, language, wanted),
         None => array::find(source, code, place, language),
     }
 }
 
-fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> std::result::Result<(), String> {
+fn check_tied(values: &TableValues, named: &Named, marking: &Marking) -> Result<(), String> {
     let content = Content::new(values, named, marking);
     let Some(id) = content.first_tapered() else { return Ok(()) };
     let [mg, eg] = [0, 1].map(|phase| values.theta[phase * values.features.len() + id]);
@@ -257,7 +256,7 @@ fn arrange<'a>(
     named: &Named,
     marking: &'a Marking,
     array: &Array,
-) -> std::result::Result<(Content<'a>, Order), array::Wrong> {
+) -> Result<(Content<'a>, Order), array::Wrong> {
     let mut content = Content::new(values, named, marking);
     content.check(named).map_err(|why| (0, why))?;
     let count = array.entries.len();
@@ -299,7 +298,7 @@ fn miscounted(array: &Array, why: String) -> array::Wrong {
 }
 
 impl Job<'_> {
-    fn check(&self, values: &TableValues) -> std::result::Result<(), array::Wrong> {
+    fn check(&self, values: &TableValues) -> Result<(), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         for (index, entry) in self.array.entries.iter().enumerate() {
             let (piece, square, _) = order.place(index);
@@ -324,10 +323,7 @@ impl Job<'_> {
 
     /// The numbers, old and new, and a description of their order; an error at byte 0 is about the marker.
     #[allow(clippy::type_complexity)]
-    fn numbers(
-        &self,
-        values: &TableValues,
-    ) -> std::result::Result<(Vec<Replacement>, Option<String>), array::Wrong> {
+    fn numbers(&self, values: &TableValues) -> Result<(Vec<Replacement>, Option<String>), array::Wrong> {
         let (content, order) = arrange(values, &self.named, &self.marking, &self.array)?;
         let entries = &self.array.entries;
         let plus = entries.iter().any(|entry| entry.number.as_ref().is_ok_and(|number| number.plus));

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use super::array;
 use super::content::{Content, Source};
 use super::marker::{self, Marker, Marking, Offset};
 use super::values::{Named, PHASES, TableValues, phases, without_both};
-use super::{arrange, find_numbers, is_export, utf8};
+use super::{arrange, array, find_numbers, is_export, utf8};
 use crate::characters::line_of;
 use crate::languages::Language;
 use crate::lexer::{self, Kind, Token};
@@ -133,12 +132,7 @@ impl<'a> Sink<'a> {
         Ok(sink)
     }
 
-    fn take(
-        &mut self,
-        named: &Named,
-        marking: &Marking,
-        array: &array::Array,
-    ) -> std::result::Result<(), array::Wrong> {
+    fn take(&mut self, named: &Named, marking: &Marking, array: &array::Array) -> Result<(), array::Wrong> {
         let (content, order) = arrange(self.values, named, marking, array)?;
         self.scale = self.scale.max(marking.scale.abs());
         for (index, entry) in array.entries.iter().enumerate() {
@@ -184,7 +178,7 @@ impl<'a> Sink<'a> {
         (piece, square, phase): (usize, usize, usize),
         marking: &Marking,
         number: &Number,
-    ) -> std::result::Result<f64, String> {
+    ) -> Result<f64, String> {
         let negative = content.features(piece, square).is_some_and(|(_, negative)| negative);
         let units = if negative { -number.value } else { number.value };
         let phase_of = content.phases[phase];
@@ -202,10 +196,7 @@ impl<'a> Sink<'a> {
         // Sums of decimal fractions are off in their last bit.
         let units = if offset == 0.0 { units } else { number.round(units + offset) };
         let value = units / marking.scale + 0.0; // no -0
-        match value.is_finite() {
-            true => Ok(value),
-            false => Err(format!("{} is too large", number.value)),
-        }
+        if value.is_finite() { Ok(value) } else { Err(format!("{} is too large", number.value)) }
     }
 }
 

@@ -20,7 +20,6 @@ pub struct TableValues {
 }
 
 pub(super) const PHASES: [&str; 2] = ["mg", "eg"];
-
 const BOTH: &str = "both";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,10 +215,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 pub(crate) fn marker_name(name: &str) -> String {
-    match is_plain(name) || name == "material" {
-        true => name.to_string(),
-        false => quote(name),
-    }
+    if is_plain(name) || name == "material" { name.to_string() } else { quote(name) }
 }
 
 /// The fields of `run.json` that identify a run, and its start.
