@@ -20,7 +20,6 @@ use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
 
-/// Number of lines before the share of bad ones is first checked.
 const LINES_BEFORE_JUDGING: u64 = 1000;
 const LINES_BEFORE_MARKS: u64 = 20;
 const COMPLAINTS: usize = 5;

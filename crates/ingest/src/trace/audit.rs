@@ -33,7 +33,6 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Creates empty tallies for the rows of a schema.
     pub(super) fn new(schema: &CompiledSchema) -> Self {
         let set = schema.feature_set();
         let parts = set.structure().parts.into_iter();

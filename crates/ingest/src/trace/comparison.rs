@@ -14,7 +14,6 @@ use gputexel_model::{Division, FeatureSet};
 pub const WORST: usize = 10;
 /// Rounding of an engine changes a sum by about the number of divisions before it.
 const KINK_CP: f64 = 3.0;
-/// Maximum number of bytes of a comment that are kept.
 const COMMENT_BYTES: usize = 120;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +146,6 @@ pub struct ReferenceRow {
     pub offset_cp: f64,
 }
 
-/// Returns true if a sum is so near a kink or jump that the rounding of an engine may lead to another score.
 fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
     program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
 }

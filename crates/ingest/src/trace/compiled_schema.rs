@@ -448,7 +448,6 @@ impl Builder {
         Ok(places)
     }
 
-    /// Adds the offsets of the parameters that an accumulator shares.
     fn shared_parameters(&self, record: &AccumulatorRecord, places: &mut Vec<(u32, usize)>) -> Result<()> {
         for entry in &record.parameters {
             let AccumulatorEntry::Use(SharedParameter { name, at }) = entry else { continue };

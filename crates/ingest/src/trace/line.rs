@@ -19,9 +19,7 @@ use gputexel_dataset::{ImportedPosition, PositionLabels};
 use gputexel_io::shown_number;
 use gputexel_model::program::Taper;
 
-/// Maximum number of complaints kept per chunk.
 const COMPLAINTS: usize = 5;
-/// Maximum number of bytes of a word that are quoted.
 const QUOTED: usize = 24;
 
 #[derive(Clone, Copy, Debug)]

@@ -103,7 +103,6 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Plans the term at `place`, a name for messages.
     fn term(&mut self, place: &str, accumulator: usize, target: Phase, record: &TermRecord) -> Result<Term> {
         let AccumulatorRecord { sign, .. } = &self.accumulators[accumulator];
         let operator = match (record.op, record.knots.is_empty()) {
@@ -181,7 +180,6 @@ impl Names<'_> {
     }
 }
 
-/// Returns the first index of each sum of an accumulator.
 pub(super) fn starts(record: &AccumulatorRecord) -> Result<Vec<u32>> {
     let text = match (record.index, record.sides) {
         (Some(index), None) => return Ok(vec![index]),

@@ -4,7 +4,6 @@ use super::parameters::{LineRecord, SchemaParameter};
 use gputexel_io::{Error, Result, counted};
 use gputexel_model::{Place, SquareOrder};
 
-/// Returns the place of each parameter of an entry.
 pub(super) fn places_of(record: &SchemaParameter, table: bool, count: usize) -> Result<Vec<Option<Place>>> {
     if record.place.is_some() {
         return Ok(vec![record.place.clone(); count]);

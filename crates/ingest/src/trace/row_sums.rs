@@ -13,7 +13,6 @@ pub(super) struct RowSums {
 }
 
 impl RowSums {
-    /// Sums up a row of columns and coefficients; `values` are those of the columns.
     pub(super) fn add_up(
         &mut self,
         program: &CompiledProgram,

@@ -130,9 +130,7 @@ pub enum Comment {
     expecting = "expected \"fen\", {\"fen\": \"1,1,2,4/24\"}, or {\"middlegame\": …, \"endgame\": …}"
 )]
 pub enum PhaseRecord {
-    /// Counted from the FEN with the standard units.
     Word(PhaseWord),
-    /// Counted from the FEN with custom units.
     Counted {
         /// Units of knight, bishop, rook and queen, and the maximum, such as `1,1,2,4/24`.
         fen: String,
@@ -228,21 +226,13 @@ impl Schema {
     /// Reads a schema.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema, or when the source
-    /// of an engine has other numbers than it says.
+    /// [`Error::Io`] when it cannot be read, [`Error::Input`] with the line when it is not a schema.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::read_named(path, path.parent().unwrap_or(path), false)
-    }
-
-    /// Reads a schema as [`read`](Self::read), whose sources are near a folder, and where `strict` must be there.
-    pub(crate) fn read_named(path: &Path, folder: &Path, strict: bool) -> Result<Self> {
         let text = read_whole_text(path, SETTINGS_BYTES).map_err(|source| match source.kind() {
             std::io::ErrorKind::InvalidData => Error::input(path, "not a schema: it is not text"),
             _ => Error::io(path, source),
         })?;
-        let mut schema = Self::parse(&text, path)?;
-        schema.name_by_sources(path, folder, strict)?;
-        Ok(schema)
+        Self::parse(&text, path)
     }
 
     /// Parses the text of a schema file.

@@ -38,34 +38,31 @@ impl<'a> Place<'a> {
 
 impl Schema {
     /// Names the parameters that have a place instead of a name, by the declarations in the sources, which are looked
-    /// for from here, and from `beside` and the folders around it. Unless `strict`, the place is the name where a
-    /// source is missing.
+    /// for from here, and from `beside` and the folders around it.
     ///
     /// # Errors
-    /// [`Error::Input`] when a place cannot be read, and with file and line when the source has another number there than
-    /// the program that printed the schema.
-    pub(super) fn name_by_sources(&mut self, schema: &Path, beside: &Path, strict: bool) -> Result<()> {
+    /// [`Error::Input`] when a place cannot be read, a source is missing, and with file and line when it has another number
+    /// there than the program.
+    pub(crate) fn name_by_sources(&mut self, beside: &Path) -> Result<()> {
         let ats: Vec<Option<String>> =
             self.parameters.iter().map(|own| own.source().map(str::to_string)).collect();
         let mut files: BTreeMap<&str, Vec<(usize, Place<'_>)>> = BTreeMap::new();
         for (id, at) in ats.iter().enumerate() {
             let Some(at) = at.as_deref().filter(|_| self.parameters[id].name.is_empty()) else { continue };
-            let wrong = || Error::input(schema, format!("at \"{at}\": must be FILE:LINE:COLUMN"));
-            let place = Place::parse(at).ok_or_else(wrong)?;
+            let place = Place::parse(at).ok_or_else(|| Error::input(at, "is not FILE:LINE:COLUMN"))?;
             files.entry(place.file).or_default().push((id, place));
         }
         let place_name = |id: usize| plain(ats[id].as_deref().unwrap_or_default());
         let mut named: Vec<(usize, &str, String)> = Vec::new();
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
-            let Some(path) = find(file, beside) else {
-                if strict {
-                    let reason = "with its numbers, is not found from here or around the program: run from where it was built";
-                    return Err(Error::input(file, reason));
-                }
-                named.extend(places.iter().map(|&(id, _)| (id, file, place_name(id))));
-                continue;
+            let missing = || {
+                Error::input(
+                    file,
+                    "with its numbers, is not found from here or around the program: run from where it was built",
+                )
             };
+            let path = find(file, beside).ok_or_else(missing)?;
             let source = Source::read(&path)?;
             let first = first_counted(&source, places);
             for &(id, place) in places {
@@ -146,7 +143,6 @@ fn first_counted(source: &Source, places: &[(usize, Place<'_>)]) -> Option<usize
     ways.next().filter(|_| ways.next().is_none())
 }
 
-/// Returns a name that parameters may have.
 fn plain(name: &str) -> String {
     let name = name.replace(',', "_");
     match name.ends_with(".mg") || name.ends_with(".eg") {

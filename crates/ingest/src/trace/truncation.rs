@@ -100,7 +100,6 @@ fn truncated_term(program: &CompiledProgram, term: &Term, row: &RowSums) -> f64 
     total
 }
 
-/// Returns the value of the stronger side's factor; `None` if it has none.
 fn factor_of(program: &CompiledProgram, factor: &Factor, row: &RowSums, strength: f64) -> Option<f64> {
     let side = usize::from(strength < 0.0);
     let sums = factor.by.iter().map(|&by| program.slot(by, side));

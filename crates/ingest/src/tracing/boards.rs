@@ -10,7 +10,6 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{Place, SquareOrder};
 use shakmaty::{Board, Color, Role, Square};
 
-/// Number of rows that are looked at.
 const ROWS: usize = 2_000;
 /// A table must count in so many rows.
 const MIN_ROWS: usize = 20;
@@ -32,7 +31,6 @@ impl Guess {
     }
 }
 
-/// `TABLE[12]`
 fn entry_of(name: &str) -> Option<(&str, usize)> {
     let (table, entry) = name.strip_suffix(']')?.rsplit_once('[')?;
     Some((table, entry.parse().ok()?))

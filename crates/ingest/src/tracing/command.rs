@@ -10,7 +10,6 @@ use gputexel_io::{Error, Result};
 /// Default time without activity after which a command counts as hung.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Longest deadline, seconds.
 const MAX_DEADLINE_S: f64 = 1e6;
 
 /// Command that reads positions and prints a line of a trace for each.
@@ -54,7 +53,6 @@ impl TraceCommand {
         self.deadline
     }
 
-    /// Returns an error about it.
     pub(super) fn fails(&self, what: &str) -> Error {
         Error::Usage(format!("trace command '{self}': {what}"))
     }

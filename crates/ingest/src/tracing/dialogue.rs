@@ -16,14 +16,9 @@ use gputexel_io::processes::{Call, Contained, KILL_TIMEOUT, LastLine, start};
 use gputexel_io::{Advice, Error, Result, grouped, shown};
 
 const PULSE: Duration = Duration::from_millis(100);
-
-/// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
-
 const BLOCKS_AHEAD: usize = 16;
-
 const TELLING_ANSWERS: u64 = 100;
-
 const LAST_WORDS_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) struct Question<'a> {
@@ -261,7 +256,6 @@ fn scored(line: &[u8], score: Option<f64>) -> Option<Vec<u8>> {
     Some([result, format!(" score:{score}").as_bytes(), rest].concat())
 }
 
-/// Parses the number after `qid:` in a line of a trace.
 fn game_in(line: &[u8]) -> Option<u64> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     words.next().filter(|result| !result.starts_with(b"#"))?;

@@ -48,22 +48,6 @@ pub struct Tracing<'a> {
     pub reading: ExtractSettings,
 }
 
-impl Tracing<'_> {
-    fn compiled(&self, path: &Path, trace: Option<&Path>) -> Result<(String, CompiledSchema)> {
-        let mut schema = match self.schema {
-            Some(path) => Schema::read(path)?,
-            None => Schema::read_named(path, self.command.folder().as_deref().unwrap_or(path), true)?,
-        };
-        trace.map_or(Ok(()), |trace| boards::place_on_boards(&mut schema, trace))?;
-        let compiled = CompiledSchema::try_new(&schema).map_err(|error| match (error, self.schema) {
-            (Error::Usage(reason), Some(path)) => Error::input(path, reason),
-            (Error::Usage(reason), None) => self.command.fails(&format!("writes a schema of which {reason}")),
-            (other, _) => other,
-        })?;
-        Ok((schema.to_json(), compiled))
-    }
-}
-
 /// Traces the positions of `inputs`, and writes a dataset to `output`. Inputs are lines
 /// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads.
 /// `configure` makes the settings of the import of a schema; a program that traces itself writes it last.
@@ -93,10 +77,7 @@ pub fn import_traced(
     let folder = folder.map_err(|e| Error::io(&beside, e))?;
     // Before anything is read: a wrong setting should not cost an hour.
     let known = match tracing.schema {
-        Some(path) => {
-            let (schema, compiled) = tracing.compiled(path, None)?;
-            Some((schema, configure(compiled)?))
-        }
+        Some(path) => Some((Schema::read(path)?.to_json(), configure(CompiledSchema::read(path)?)?)),
         None => None,
     };
     let mut lines = Vec::new();
@@ -139,7 +120,7 @@ pub fn import_traced(
         }
         None => {
             // Indices are given in the order of their first use, so that one process traces all inputs.
-            let [table, schema] = ["table.json", "schema.json"].map(|name| folder.path().join(name));
+            let table = folder.path().join("table.json");
             let tape = folder.path().join("tape.txt");
             let (all, counts) = match &lines[..] {
                 [one] => (one.clone(), vec![usize::MAX]),
@@ -160,8 +141,11 @@ pub fn import_traced(
                 ask(played, &inputs[0], &all, None, None, &evaluations)?;
             }
             let played = tracing.played.map(|played| (played, &*evaluations));
-            write_rows(command, (&table, &tape), played, &schema, &counts, &traces)?;
-            let (schema, compiled) = tracing.compiled(&schema, Some(&traces[0]))?;
+            let mut schema = write_rows(command, (&table, &tape), played, &counts, &traces)?;
+            schema.name_by_sources(&command.folder().unwrap_or_default())?;
+            boards::place_on_boards(&mut schema, &traces[0])?;
+            let compiled = CompiledSchema::try_new(&schema)
+                .map_err(|error| command.fails(&format!("traces what has no schema: {error}")))?;
             let mut settings = configure(compiled)?;
             if settings.reference.is_none() {
                 let set = settings.schema.feature_set();
@@ -169,7 +153,7 @@ pub fn import_traced(
                 settings.reference = Some(Reference::try_new(set, theta, RECORDED_CP)?);
                 settings.recorded = true;
             }
-            (schema, settings)
+            (schema.to_json(), settings)
         }
     };
     let record = TracingRecord { command: command.to_string(), schema };
@@ -182,15 +166,14 @@ pub fn import_traced(
     Ok(report)
 }
 
-/// Writes the schema that the tapes of a program mean, and so many of their rows to each trace.
+/// Writes so many rows of the tapes of a program to each trace, and returns the schema that they have.
 fn write_rows(
     command: &TraceCommand,
     (table, tape): (&Path, &Path),
     played: Option<(&TraceCommand, &Path)>,
-    schema: &Path,
     counts: &[usize],
     traces: &[PathBuf],
-) -> Result<()> {
+) -> Result<Schema> {
     let text = read_whole_text(table, SETTINGS_BYTES).map_err(|e| Error::io(table, e))?;
     let table: Table = serde_json::from_str(&text)
         .map_err(|e| command.fails(&format!("writes a table that is none: {e}")))?;
@@ -222,13 +205,12 @@ fn write_rows(
             sink.flush().map_err(|e| Error::io(trace, e))?;
         }
         match rows.finish().map_err(refused)? {
-            Finished::Schema(text) => return std::fs::write(schema, text).map_err(|e| Error::io(schema, e)),
+            Finished::Schema(text) => return Schema::parse(&text, tape),
             Finished::Again(found) => known = found,
         }
     }
 }
 
-/// Returns the file of an input's lines, converted if it has others, and warnings.
 fn lines_of(
     input: &Path,
     tracing: &Tracing<'_>,

@@ -10,7 +10,6 @@ use gputexel_io::input::{Input, MAX_LINE_BYTES, endless_line};
 use gputexel_io::{Error, Result};
 use shakmaty::Color;
 
-/// Number of bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -53,12 +53,10 @@ pub(super) struct Verb {
     pub knots: Vec<f64>,
 }
 
-/// See docs/selftrace.md.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Op {
     Taper,
-    /// Of a branch.
     Sign,
     Relu,
     Relu2,
@@ -92,7 +90,6 @@ pub(super) struct Entry {
 
 pub(super) type Form = Vec<Entry>;
 
-/// A call of a verb.
 #[derive(Debug)]
 pub(super) struct Block {
     pub verb: usize,
@@ -110,7 +107,6 @@ pub(super) struct Branch {
     pub on: Vec<usize>,
 }
 
-/// The evaluation of a position.
 #[derive(Debug, Default)]
 pub(super) struct Tape {
     /// The first is the evaluation.
@@ -212,7 +208,6 @@ fn entry(word: &[u8]) -> Option<Entry> {
     rest.is_empty().then_some(Entry { leaf, part, by: [x, y] })
 }
 
-/// Takes digits off the front.
 fn index(rest: &mut &[u8]) -> Option<usize> {
     let end = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
     let (digits, after) = rest.split_at(end);

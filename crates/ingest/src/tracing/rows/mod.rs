@@ -47,12 +47,10 @@ enum Role {
     Apart(usize, usize),
 }
 
-/// An accumulator of the schema.
 struct Sum {
     role: Role,
     /// The sum that its terms go into; the score, if there is none.
     into: Option<usize>,
-    /// White's, and Black's.
     sides: [bool; 2],
     /// Whose values of pairs it adds up; none: both, or there are no pairs.
     phase: Option<usize>,
@@ -136,7 +134,6 @@ pub(super) struct Rows<'a> {
     found: Apart,
 }
 
-/// The evaluation in a line of a program.
 pub(super) fn evaluation(line: &str) -> Option<f64> {
     line.split_once(" eval:")?.1.split(' ').next()?.parse().ok()
 }
@@ -367,7 +364,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Number of sums that a sum goes through to the score.
     fn depth(&self, sum: usize) -> usize {
         std::iter::successors(self.sums[sum].into, |&into| self.sums[into].into).count()
     }
