@@ -39,11 +39,7 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
             columns
         };
         // A little of each, so that knots that are not reached are determined.
-        let small = (0..KNOTS).map(|knot| {
-            let mut column = [0.0; KNOTS];
-            column[knot] = 1e-3;
-            (column, 0.0)
-        });
+        let small = (0..KNOTS).map(|knot| (std::array::from_fn(|i| if i == knot { 1e-3 } else { 0.0 }), 0.0));
         let known = calls.iter().zip(&rows.rows).map(|(calls, row)| (columns(calls), row.difference()));
         let Some(values) = least_squares(known.chain(small)) else { continue };
         let changed = calls.iter().zip(&rows.rows).map(|(calls, row)| {

@@ -5,13 +5,13 @@ mod checks;
 mod curvature;
 mod deal;
 pub mod kernels;
-#[cfg(test)]
-mod large_sizes;
 mod memory;
 mod plan;
 pub mod program;
 mod segment_plan;
 mod shard;
+#[cfg(test)]
+mod size_tests;
 mod store;
 mod tiles;
 

@@ -8,7 +8,6 @@ use crate::trace::Values;
 pub(super) type Two = [f64; 2];
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Table {
     format: String,
     version: u32,
@@ -29,7 +28,6 @@ impl Table {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Number {
     /// Its place in the source.
     pub at: String,
@@ -43,7 +41,6 @@ impl Number {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Verb {
     pub op: Op,
     pub at: String,

@@ -36,10 +36,6 @@ impl Plan {
         self.parts.len()
     }
 
-    pub fn folds(&self) -> usize {
-        self.folds
-    }
-
     /// Returns factors on the parts' weights in a run that leaves out a fold, where `sources` are the factors of the
     /// sources that have an axis.
     pub fn training(&self, left_out: Option<usize>, sources: &[f32]) -> Result<Vec<f32>> {
