@@ -370,6 +370,9 @@ impl<'a> Rows<'a> {
 
     /// A number of the linear part, unless it counts differently in the two phases in some position.
     fn put_number(&mut self, to: &mut Entries, own: usize, counts: [Two; 2]) -> Refusal<()> {
+        if counts == [[0.0; 2]; 2] {
+            return Ok(());
+        }
         let [[m, across], [back, e]] = counts;
         let phases = [m != 0.0, e != 0.0];
         let equal = phases != [true; 2] || (m - e).abs() <= 1e-12 * m.abs();
@@ -392,10 +395,8 @@ impl<'a> Rows<'a> {
             }
             return Ok(());
         }
-        if phases != [false; 2] {
-            self.numbers[own].linear = phases;
-            to.push((FIRST + OWN + own, if m == 0.0 { e } else { m }));
-        }
+        self.numbers[own].linear = phases;
+        to.push((FIRST + OWN + own, if m == 0.0 { e } else { m }));
         Ok(())
     }
 

@@ -36,7 +36,7 @@ fn rows(tapes: &[&str]) -> Result<(Vec<String>, serde_json::Value), String> {
 
 #[test]
 fn what_is_linear_becomes_a_row() {
-    let (out, schema) = rows(&["v0:1 2:-1 c:10 |0:12,24 1:3 0:1", "v0:1 |0:24,24 0:-2"]).unwrap();
+    let (out, schema) = rows(&["v0:1 2:-1 c:10 |0:12,24 1:3 0:1", "v0:1 2:-1 |0:24,24 0:-2 2:1"]).unwrap();
     assert_eq!(out, ["1:12 2:5 3:10 7:1 8:3 9:-1", "1:24 2:5 7:-2"]);
     assert_eq!(schema["columns"]["offset"], 3);
     assert_eq!(schema["phase"]["middlegame"], 24.0);
