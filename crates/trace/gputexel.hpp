@@ -159,7 +159,7 @@ struct Handle {
 #endif
     bool is_constant() const { return !file && line == 0; }
     bool operator==(const Handle &h) const { return line == h.line && column == h.column && file == h.file; }
-    std::string text() const { // as the schema says it
+    std::string text() const { // as the table has it
         return std::string(file) + ':' + std::to_string(line) + GPUTEXEL_COLUMN + std::to_string(column);
     }
 };

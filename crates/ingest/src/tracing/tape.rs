@@ -9,22 +9,10 @@ pub(super) type Two = [f64; 2];
 
 #[derive(Deserialize)]
 pub(super) struct Table {
-    format: String,
-    version: u32,
+    pub format: String,
+    pub version: u32,
     pub numbers: Vec<Number>,
     pub verbs: Vec<Verb>,
-}
-
-impl Table {
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
-        if (self.format.as_str(), self.version) == ("gputexel-tape", 1) {
-            return Ok(());
-        }
-        Err(format!(
-            "writes a table of format {} {}: print the header of this gputexel",
-            self.format, self.version
-        ))
-    }
 }
 
 #[derive(Deserialize)]
@@ -194,14 +182,11 @@ fn entry(word: &[u8]) -> Option<Entry> {
     let part = [b"m", b"e"].iter().position(|part| rest.starts_with(*part));
     rest = rest[usize::from(part.is_some())..].strip_prefix(b":")?;
     let x = number(&mut rest)?;
-    let y = match rest.strip_prefix(b",") {
-        Some(mut after) => {
-            let y = number(&mut after)?;
-            rest = after;
-            y
-        }
-        None => x,
-    };
+    let mut y = x;
+    if let Some(after) = rest.strip_prefix(b",") {
+        rest = after;
+        y = number(&mut rest)?;
+    }
     rest.is_empty().then_some(Entry { leaf, part, by: [x, y] })
 }
 

@@ -15,17 +15,17 @@ impl Rows<'_> {
     }
 
     fn sum_name(&self, own: usize) -> String {
-        let (verb, number, end) = match &self.sums[own].role {
-            Role::Terms(terms) => (terms[0].call.0, terms[0].call.1 + 1, ""),
-            Role::Stage(verb) => (*verb, 1, ""),
+        let (verb, call) = match &self.sums[own].role {
+            Role::Terms(terms) => (terms[0].call.0, terms[0].call.1 + 1),
+            Role::Stage(verb) => (*verb, 1),
             Role::Factor => return self.sum_name(own - 1) + "_factor",
             Role::Apart(value, target) if value == target => return format!("{}_values", PHASES[*value]),
             Role::Apart(value, target) => return format!("{}_values_in_{}", PHASES[*value], PHASES[*target]),
         };
-        let verb = &self.table.verbs[verb];
-        let place =
-            verb.at.rsplit(['/', '\\']).next().unwrap_or_default().replace([':', ',', '"', ' ', '#'], "_");
-        format!("{}_{place}_{number}{end}", format!("{:?}", verb.op).to_lowercase())
+        let (verb, op) = (&self.table.verbs[verb], format!("{:?}", self.op(verb)).to_lowercase());
+        let file = verb.at.rsplit(['/', '\\']).next().unwrap_or_default();
+        let into = self.sums[own].into.map_or(String::new(), |into| format!("_in_{into}"));
+        format!("{op}_{}_{call}{into}", file.replace([':', ',', '"', ' ', '#'], "_"))
     }
 
     fn terms(&self, own: usize, target: usize) -> Vec<Value> {
