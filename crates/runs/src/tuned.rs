@@ -292,11 +292,14 @@ impl Tuned {
         if let Some(names) = self.features.places() {
             let (mut values, mut list) = (String::new(), String::new());
             for (id, (name, value)) in names.iter().zip(&self.outcome.parameters).enumerate() {
-                if !name.starts_with("unused.") {
+                // A number without phases is there once.
+                if !name.starts_with("unused.") && !names[..id].contains(name) {
                     let (whole, reach) = (value.round(), value.abs().ceil().max(50.0));
-                    let ([low, high], step) = ([whole - reach, whole + reach], reach / 10.0);
                     values += &format!("{name} {value}\n");
+                    let pair = name.ends_with(".mg") || name.ends_with(".eg");
                     let own = self.features.parameter_name(id);
+                    let own = if pair { &own } else { own.trim_end_matches(".mg") };
+                    let ([low, high], step) = ([whole - reach, whole + reach], reach / 10.0);
                     list += &format!("{name}, int, {whole}, {low}, {high}, {step}, 0.002 //{own}\n");
                 }
             }
