@@ -37,6 +37,7 @@ pub use accumulators::{
 pub use comparison::{Comparison, Correlation, Outlier, Reference, ReferenceRow, WORST, bounded};
 pub use compiled_schema::CompiledSchema;
 pub use line::{Batch, PositionFacts, read_lines};
+pub(crate) use number::parse_number;
 pub use parameters::{At, LineRecord, MadeNames, NamesRecord, Priors, SchemaParameter, Values};
 pub use report::{ImportReport, SourceReport};
 pub(crate) use schema::refuse_schema;

@@ -6,7 +6,7 @@ const EXACT: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
-pub(super) fn parse_number(text: &[u8]) -> Option<f64> {
+pub(crate) fn parse_number(text: &[u8]) -> Option<f64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

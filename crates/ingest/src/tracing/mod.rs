@@ -33,6 +33,7 @@ use tape::Table;
 
 /// A record must give what the evaluation gave, but for the precision of the dataset, centipawns.
 const RECORDED_CP: f64 = 0.01;
+const FIRST_READING: usize = 4_000;
 
 /// Settings of an import for the schema of its traces.
 pub type Configure<'a> = dyn FnMut(CompiledSchema) -> Result<ImportSettings> + 'a;
@@ -181,7 +182,8 @@ fn write_rows(
     if (table.format.as_str(), table.version) != ("gputexel-tape", 1) {
         return Err(command.fails("was built with the header of another gputexel: print it again"));
     }
-    let mut known = Apart::default();
+    // Most of what takes another reading shows in the first positions.
+    let (mut known, mut most) = (Apart::default(), FIRST_READING);
     loop {
         let mut rows = Rows::new(&table, known);
         let open = |path: &Path| File::open(path).map_err(|e| Error::io(path, e));
@@ -190,7 +192,7 @@ fn write_rows(
             played.map(|(_, path)| open(path).map(|file| BufReader::new(file).lines())).transpose()?;
         for (trace, &count) in traces.iter().zip(counts) {
             let mut sink = BufWriter::new(File::create(trace).map_err(|e| Error::io(trace, e))?);
-            for line in lines.by_ref().take(count) {
+            for line in lines.by_ref().take(count.min(most)) {
                 let line = line.map_err(|e| Error::io(tape, e))?;
                 let answer = evaluations.as_mut().and_then(Iterator::next);
                 let eval = match (answer, played) {
@@ -207,7 +209,8 @@ fn write_rows(
             sink.flush().map_err(|e| Error::io(trace, e))?;
         }
         match rows.finish().map_err(refused)? {
-            Finished::Schema(text) => return Schema::parse(&text, tape),
+            Finished::Schema(text, _) if most == usize::MAX => return Schema::parse(&text, tape),
+            Finished::Schema(_, found) => (known, most) = (found, usize::MAX),
             Finished::Again(found) => known = found,
         }
     }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::trace::Values;
+use crate::trace::{Values, parse_number};
 
 pub(super) type Two = [f64; 2];
 
@@ -203,10 +203,5 @@ fn number(rest: &mut &[u8]) -> Option<f64> {
     let end = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
     let (text, after) = rest.split_at(end);
     *rest = after;
-    let (is_negative, mut digits) = (text.first() == Some(&b'-'), text);
-    digits = &digits[usize::from(is_negative)..];
-    match index(&mut digits) {
-        Some(value) if digits.is_empty() => Some(if is_negative { -(value as f64) } else { value as f64 }),
-        _ => std::str::from_utf8(text).ok()?.parse().ok(),
-    }
+    parse_number(text)
 }

@@ -76,7 +76,7 @@ pub(super) struct Apart {
 }
 
 pub(super) enum Finished {
-    Schema(String),
+    Schema(String, Apart),
     /// All positions are to be read once more, with what they have shown.
     Again(Apart),
 }
@@ -448,7 +448,7 @@ impl<'a> Rows<'a> {
         if self.found == self.known {
             let schema = self.schema()?;
             if self.found == self.known {
-                return Ok(Finished::Schema(schema));
+                return Ok(Finished::Schema(schema, self.found));
             }
         }
         Ok(Finished::Again(self.found))
