@@ -350,7 +350,7 @@ class Recorder {
         const bool yes = or_equal ? difference >= 0 : difference > 0;
         if (x.ref == 0 || mode == Mode::playing) return yes;
         if (number != 0)
-            refuse(at, "a score is compared with a number other than 0: use max, min, clamp, relu or table");
+            refuse(at, "a score is compared with a number other than 0: use a verb, or leave lazy exits out");
         if (mode == Mode::recording) branches.push_back({x.ref, yes != turned, at});
         return yes != turned;
     }

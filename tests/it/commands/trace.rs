@@ -125,6 +125,11 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
     assert!(code == 1 && out.contains("otherwise than as a sigmoid"), "{out}{err}");
     let words: Vec<&str> = verify.split(' ').chain(["sed s/eval/value/"]).collect();
     bench.fails_with(words, 2, "prints no evaluation");
+    bench.fails_with(
+        format!("{verify} ./kings-trace"),
+        2,
+        "prints no evaluation alone, as the build without",
+    );
     bench.fails("verify q.fens --trace-command ./kings-trace", 2);
 }
 
