@@ -4,7 +4,7 @@ use super::Value;
 use std::fmt::Display;
 use std::io::{BufRead, Result, Write};
 
-/// What an evaluation of a FEN returns: a value, or why the position is skipped.
+/// The result of evaluating a FEN: a value, or the reason why the position is skipped.
 pub trait Outcome {
     /// The value.
     fn outcome(self) -> std::result::Result<Value, String>;

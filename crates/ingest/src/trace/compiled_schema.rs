@@ -86,7 +86,12 @@ impl CompiledSchema {
     }
 
     pub fn read(path: &Path) -> Result<Self> {
-        Self::try_new(&Schema::read(path)?).map_err(|error| match error {
+        Self::of_file(&Schema::read(path)?, path)
+    }
+
+    /// Checks a schema that was read from a file, which errors name.
+    pub(crate) fn of_file(schema: &Schema, path: &Path) -> Result<Self> {
+        Self::try_new(schema).map_err(|error| match error {
             Error::Usage(reason) => Error::input(path, reason),
             other => other,
         })

@@ -29,7 +29,6 @@ impl RowSums {
         all.find(|(_, sum)| sum.is_nan() || sum.abs() > MAX_SUM)
     }
 
-    /// Increments the entry in `counts` of each term that can be switched off and is on.
     pub(super) fn count_active(&self, program: &CompiledProgram, counts: &mut Vec<u64>) {
         let terms = &program.program().terms;
         counts.resize(terms.len(), 0);

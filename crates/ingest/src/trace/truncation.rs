@@ -36,7 +36,6 @@ impl Shares {
     }
 }
 
-/// Returns the score without the position's constant part: centipawns, White's view.
 pub(super) fn truncated_score(program: &CompiledProgram, row: &RowSums, shares: Shares) -> f64 {
     let mut values = row.sums[LINEAR];
     for term in &program.program().terms {

@@ -11,13 +11,11 @@ use gputexel_model::{Place, SquareOrder};
 use shakmaty::{Board, Color, Role, Square};
 
 const ROWS: usize = 2_000;
-/// A table must count in so many rows.
 const MIN_ROWS: usize = 20;
 
 /// Indices of the trace by the numbers in brackets behind a table's name.
 type Table = Vec<(usize, u32)>;
 
-/// A hypothesis about a table: whose squares it has, and in which order.
 struct Guess {
     role: Role,
     squares: [usize; 64],

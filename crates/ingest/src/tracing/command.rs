@@ -66,7 +66,6 @@ impl TraceCommand {
         PathBuf::from(&self.program)
     }
 
-    /// Returns its arguments; if it traces itself, it is told where to write the schema.
     pub(super) fn arguments(&self, schema: Option<&Path>) -> Vec<String> {
         let asked = schema.map(|path| ["--schema".to_string(), path.display().to_string()]);
         self.arguments.iter().cloned().chain(asked.into_iter().flatten()).collect()

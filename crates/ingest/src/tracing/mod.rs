@@ -41,7 +41,7 @@ pub type Configure<'a> = dyn FnMut(CompiledSchema) -> Result<ImportSettings> + '
 /// Who traces positions, and what the traces mean.
 pub struct Tracing<'a> {
     pub command: &'a TraceCommand,
-    /// File of the schema; `None` for a program that traces itself and writes its own, asked by `--schema FILE`.
+    /// File of the schema; `None` for a program that traces itself, whose table `--schema FILE` asks for.
     pub schema: Option<&'a Path>,
     /// The build of such a program that plays: its evaluations take the place of the recorded ones.
     pub played: Option<&'a TraceCommand>,
@@ -51,7 +51,7 @@ pub struct Tracing<'a> {
 
 /// Traces the positions of `inputs`, and writes a dataset to `output`. Inputs are lines
 /// `GAME RESULT FEN [SCORE]`, or anything that [`convert`] reads.
-/// `configure` makes the settings of the import of a schema; a program that traces itself writes it last.
+/// `configure` makes the settings of the import of a schema, which is known last for a program that traces itself.
 ///
 /// # Errors
 /// As [`convert`] and [`import`](crate::trace::import); [`Error::Input`] when the command fails, hangs, or
@@ -78,7 +78,10 @@ pub fn import_traced(
     let folder = folder.map_err(|e| Error::io(&beside, e))?;
     // Before anything is read: a wrong setting should not cost an hour.
     let known = match tracing.schema {
-        Some(path) => Some((Schema::read(path)?.to_json(), configure(CompiledSchema::read(path)?)?)),
+        Some(path) => {
+            let schema = Schema::read(path)?;
+            Some((schema.to_json(), configure(CompiledSchema::of_file(&schema, path)?)?))
+        }
         None => None,
     };
     let mut lines = Vec::new();
@@ -185,7 +188,7 @@ fn write_rows(
     // Most of what takes another reading shows in the first positions.
     let (mut known, mut most) = (Apart::default(), FIRST_READING);
     loop {
-        let mut rows = Rows::new(&table, known);
+        let mut rows = Rows::new(&table, known.clone());
         let open = |path: &Path| File::open(path).map_err(|e| Error::io(path, e));
         let mut lines = BufReader::new(open(tape)?).lines();
         let mut evaluations =
@@ -220,8 +223,8 @@ fn write_rows(
             sink.flush().map_err(|e| Error::io(trace, e))?;
         }
         match rows.finish().map_err(refused)? {
-            Finished::Schema(text, _) if most == usize::MAX => return Schema::parse(&text, tape),
-            Finished::Schema(_, found) => (known, most) = (found, usize::MAX),
+            Finished::Schema(text) if most == usize::MAX => return Schema::parse(&text, tape),
+            Finished::Schema(_) => most = usize::MAX,
             Finished::Again(found) => known = found,
         }
     }
@@ -249,7 +252,6 @@ fn lines_of(
     Ok((converted, warnings))
 }
 
-/// Writes the lines of several files to one, and returns their numbers.
 fn join_lines(files: &[PathBuf], to: &Path) -> Result<Vec<usize>> {
     let mut sink = BufWriter::new(File::create(to).map_err(|e| Error::io(to, e))?);
     let mut counts = Vec::new();

@@ -1,5 +1,5 @@
-//! What a program that traces itself prints: of each position the evaluation as sums of numbers and of verbs, and what
-//! each verb takes, which are sums again; and a table of all numbers and verbs.
+//! The output of a program that traces itself: for each position its evaluation as a sum of numbers and verbs, with the
+//! sums that each verb takes, and once a table of all numbers and verbs.
 
 use serde::Deserialize;
 
@@ -63,7 +63,7 @@ pub(super) enum Leaf {
     Block(usize),
 }
 
-/// What a number or verb counts in a sum.
+/// A number or verb in a sum, with its coefficients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub leaf: Leaf,
@@ -198,7 +198,6 @@ fn index(rest: &mut &[u8]) -> Option<usize> {
     (1..10).contains(&end).then_some(value)
 }
 
-/// Takes a number off the front, up to a comma.
 fn number(rest: &mut &[u8]) -> Option<f64> {
     let end = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
     let (text, after) = rest.split_at(end);

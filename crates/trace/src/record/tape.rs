@@ -1,4 +1,4 @@
-//! What is printed: evaluations as sums of numbers and verbs, and what each verb takes, which are sums again.
+//! The tape that is printed: evaluations as sums of numbers and verbs, with the sums that each verb takes.
 
 use super::{Node, Op, TAPE, Tape, Two, Value, refuse};
 use std::fmt::Write as _;

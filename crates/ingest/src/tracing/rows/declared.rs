@@ -24,7 +24,7 @@ impl Rows<'_> {
         };
         let (verb, op) = (&self.table.verbs[verb], format!("{:?}", self.op(verb)).to_lowercase());
         let file = verb.at.rsplit(['/', '\\']).next().unwrap_or_default();
-        let into = self.sums[own].into.map_or(String::new(), |into| format!("_in_{into}"));
+        let into = self.into(own).map_or(String::new(), |into| format!("_in_{into}"));
         format!("{op}_{}_{call}{into}", file.replace([':', ',', '"', ' ', '#'], "_"))
     }
 
@@ -50,7 +50,7 @@ impl Rows<'_> {
             if verb.op <= Op::Square && first != 0.0 {
                 out["over"] = json!(first);
             }
-            if let Some(into) = self.sums[own].into {
+            if let Some(into) = self.into(own) {
                 out["into"] = json!(self.sum_name(into));
             }
             if term.times > 0 {
@@ -66,11 +66,11 @@ impl Rows<'_> {
         let sum = &self.sums[own];
         let [white, black] = [0, 1].map(|black| self.base(own, black));
         // Sums that go into each other are of the same sides.
-        let last = std::iter::successors(Some(own), |&own| self.sums[own].into).last().unwrap_or(own);
+        let last = std::iter::successors(Some(own), |&own| self.into(own)).last().unwrap_or(own);
         let mut out = match self.sums[last].sides {
             [true, true] => json!({ "sides": { "white": white, "black": black } }),
             [true, _] => json!({ "index": white }),
-            _ if sum.role == Role::Factor || sum.into.is_some() => json!({ "index": black }),
+            _ if sum.role == Role::Factor || self.into(own).is_some() => json!({ "index": black }),
             _ => json!({ "index": black, "sign": -1 }),
         };
         for target in 0..if self.whole == 0.0 { 1 } else { 2 } {
@@ -115,7 +115,6 @@ impl Rows<'_> {
         out
     }
 
-    /// Returns the schema of the rows so far.
     pub(super) fn schema(&mut self) -> Refusal<String> {
         let count = 1 + self.sums.iter().flat_map(|own| own.sides).filter(|&side| side).count();
         if count > MAX_SLOTS {

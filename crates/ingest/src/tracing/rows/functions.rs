@@ -1,7 +1,5 @@
 //! Functions of sums, and which of them share a sum.
 
-use std::collections::BTreeSet;
-
 use super::{Argument, DEEPEST, Entries, Entry, Leaf, Op, Refusal, Role, Rows, Sum, Tape, Term, Two};
 
 /// A function of a position, before it is known with which others it shares a sum.
@@ -33,7 +31,7 @@ impl Rows<'_> {
                 terms.extend(joins.then_some(other.term));
                 !joins
             });
-            let Some(sum) = self.put_terms(to, &first, terms, into.map(|into| into.0))? else { continue };
+            let Some(sum) = self.put_terms(to, &first, terms)? else { continue };
             if self.depth(sum) > DEEPEST {
                 return self.refuse(first.term.call.0, "functions of functions of functions, deeper than 6");
             }
@@ -125,25 +123,18 @@ impl Rows<'_> {
     }
 
     /// Returns the sum that they take, unless it is not what it was in positions before.
-    fn put_terms(
-        &mut self,
-        to: &mut Entries,
-        first: &Function,
-        terms: Vec<Term>,
-        into: Option<usize>,
-    ) -> Refusal<Option<usize>> {
+    fn put_terms(&mut self, to: &mut Entries, first: &Function, terms: Vec<Term>) -> Refusal<Option<usize>> {
         let homes: Vec<Option<usize>> =
             terms.iter().map(|term| self.homes.get(&term.call).copied()).collect();
         let sum = match homes[0] {
             _ if homes.iter().all(Option::is_none) => {
                 let own = self.sums.len();
                 self.homes.extend(terms.iter().map(|term| (term.call, own)));
-                let new = |role| Sum { role, into, sides: [false; 2], phase: None, members: BTreeSet::new() };
-                self.sums.push(new(Role::Terms(terms.clone())));
-                self.sums.extend((first.term.times > 0).then(|| new(Role::Factor)));
+                self.sums.push(Sum::new(Role::Terms(terms.clone())));
+                self.sums.extend((first.term.times > 0).then(|| Sum::new(Role::Factor)));
                 own
             }
-            Some(own) if self.sums[own].into == into && self.agrees(own, &terms) => own,
+            Some(own) if self.agrees(own, &terms) => own,
             _ => {
                 // They are apart from now on, in a second reading.
                 let first = terms[0].call.0;

@@ -14,7 +14,6 @@ use super::tape::{Entry, Leaf, Op, Table, Tape, Two, parse};
 const FIRST: usize = 4;
 const CONSTANTS: [(&str, Two); 3] = [("present", [0.0; 2]), ("one_mg", [1.0, 0.0]), ("one_eg", [0.0, 1.0])];
 const OWN: usize = CONSTANTS.len();
-/// Functions of functions end here.
 const DEEPEST: usize = 6;
 
 type Refusal<T> = std::result::Result<T, String>;
@@ -50,12 +49,16 @@ enum Role {
 
 struct Sum {
     role: Role,
-    /// The sum that its terms go into; the score, if there is none.
-    into: Option<usize>,
     sides: [bool; 2],
     /// Whose values of pairs it adds up; none: both, or there are no pairs.
     phase: Option<usize>,
     members: BTreeSet<usize>,
+}
+
+impl Sum {
+    fn new(role: Role) -> Self {
+        Self { role, sides: [false; 2], phase: None, members: BTreeSet::new() }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -66,7 +69,7 @@ struct Counted {
     used: [bool; 2],
 }
 
-/// What holds in all positions, if not in each.
+/// What all positions together have shown, though a single one may not show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Apart {
     /// Numbers that count differently in middlegame and endgame.
@@ -76,8 +79,8 @@ pub(super) struct Apart {
 }
 
 pub(super) enum Finished {
-    Schema(String, Apart),
-    /// All positions are to be read once more, with what they have shown.
+    Schema(String),
+    /// All positions must be read once more, with what they have shown.
     Again(Apart),
 }
 
@@ -123,7 +126,7 @@ pub(super) struct Rows<'a> {
     whole: f64,
     phase: Option<f64>,
     known: Apart,
-    /// What this reading has found to be apart, so that it must be repeated.
+    /// `known`, and what this reading has added to it: if anything, it must be repeated.
     found: Apart,
 }
 
@@ -326,8 +329,17 @@ impl<'a> Rows<'a> {
         Ok(row)
     }
 
+    /// The sum that the terms of a sum go into; `None` if they are added to the score.
+    fn into(&self, sum: usize) -> Option<usize> {
+        match &self.sums[sum].role {
+            Role::Terms(terms) => terms[0].call.2,
+            Role::Factor => self.into(sum - 1),
+            Role::Stage(_) | Role::Apart(..) => None,
+        }
+    }
+
     fn depth(&self, sum: usize) -> usize {
-        std::iter::successors(self.sums[sum].into, |&into| self.sums[into].into).count()
+        std::iter::successors(self.into(sum), |&into| self.into(into)).count()
     }
 
     /// A number of the linear part, unless it counts differently in the two phases in some position.
@@ -346,7 +358,7 @@ impl<'a> Rows<'a> {
                 return Err(format!("{at}: a value of one phase counts, but there is no taper()"));
             }
             self.found.numbers.insert(own);
-            for (value, target) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter() {
+            for (value, target) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let count = counts[value][target];
                 if count != 0.0 {
                     let sum = self.sum(Role::Apart(value, target));
@@ -371,7 +383,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What a verb takes, or a function is multiplied by. If `present`, it has entries even if it is 0, so that it counts.
+    /// Appends a sum that a verb takes; if `present`, with an entry even where it is 0, so that the verb counts.
     fn put(&mut self, to: &mut Entries, of: &Argument, present: bool, sum: usize, black: usize) {
         let (base, begin) = (self.base(sum, black), to.len());
         for &(own, count) in &of.numbers {
@@ -390,32 +402,28 @@ impl<'a> Rows<'a> {
     fn argument(&self, tape: &Tape, form: usize, pair: bool, verb: usize) -> Refusal<Argument> {
         let mut out = Argument::default();
         for entry in &tape.forms[form] {
+            let other = entry.part.is_some_and(|part| pair || out.phase.is_some_and(|phase| phase != part));
             match entry.leaf {
                 Leaf::Constant => out.constant = entry.by,
                 Leaf::Number(own) => {
-                    let other =
-                        entry.part.is_some_and(|part| pair || out.phase.is_some_and(|phase| phase != part));
                     if other || entry.by[0] != entry.by[1] {
                         return self.refuse(verb, "middlegame and endgame values are mixed in its sum");
                     }
-                    out.phase = out.phase.or(entry.part);
                     out.numbers.push((own, entry.by[0]));
                 }
                 Leaf::Block(own) => {
                     let [m, e] = entry.by;
-                    let other =
-                        entry.part.is_some_and(|part| pair || out.phase.is_some_and(|phase| phase != part));
                     if other || !(Op::Relu..=Op::ProductPair).contains(&self.op(tape.blocks[own].verb)) {
                         return self.refuse(
                             verb,
                             "a function of a taper, bound, scale factor or one phase of a product",
                         );
                     }
-                    out.phase = out.phase.or(entry.part);
                     let share = entry.part.map_or([m, e], |part| if part == 0 { [m, 0.0] } else { [0.0, m] });
                     out.calls.push((own, share));
                 }
             }
+            out.phase = out.phase.or(entry.part);
         }
         out.numbers.sort_unstable_by_key(|number| number.0);
         Ok(out)
@@ -423,13 +431,7 @@ impl<'a> Rows<'a> {
 
     fn sum(&mut self, role: Role) -> usize {
         self.sums.iter().position(|own| own.role == role).unwrap_or_else(|| {
-            self.sums.push(Sum {
-                role,
-                into: None,
-                sides: [false; 2],
-                phase: None,
-                members: BTreeSet::new(),
-            });
+            self.sums.push(Sum::new(role));
             self.sums.len() - 1
         })
     }
@@ -448,7 +450,7 @@ impl<'a> Rows<'a> {
         if self.found == self.known {
             let schema = self.schema()?;
             if self.found == self.known {
-                return Ok(Finished::Schema(schema, self.found));
+                return Ok(Finished::Schema(schema));
             }
         }
         Ok(Finished::Again(self.found))

@@ -25,7 +25,7 @@ fn rows(tapes: &[&str]) -> Result<(Vec<String>, serde_json::Value), String> {
         let out = tapes.iter().map(row).collect::<Result<Vec<_>, _>>()?;
         match rows.finish()? {
             Finished::Again(found) => known = found,
-            Finished::Schema(text, _) => {
+            Finished::Schema(text) => {
                 let bare =
                     |row: String| row.trim_start_matches("1 qid:0 ").trim_end_matches(" # fen\n").to_string();
                 return Ok((out.into_iter().map(bare).collect(), serde_json::from_str(&text).unwrap()));
