@@ -12,6 +12,8 @@ pub(super) struct Compared<'a> {
     pub(super) printed: &'a [f32],
     pub(super) set: &'a FeatureSet,
     pub(super) tolerance_cp: f64,
+    /// True if they are those of a build that plays, in integers.
+    pub(super) is_played: bool,
 }
 
 impl Compared<'_> {
@@ -20,7 +22,8 @@ impl Compared<'_> {
     }
 
     pub(super) fn reference(&self, theta: &[f64]) -> Result<Reference> {
-        Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)
+        let reference = Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)?;
+        Ok(reference.with_played(self.is_played))
     }
 
     /// Positions in which the engine's evaluation differs from that of the given values, evenly chosen, and
@@ -32,9 +35,10 @@ impl Compared<'_> {
             if printed.is_nan() {
                 continue;
             }
-            let (score, near_kink) = reference.score_of(self.data, n);
-            match (score - f64::from(printed)).abs() > self.tolerance_cp {
-                true if near_kink => {}
+            let (row, printed) = (Reference::row_of(self.data, n), f64::from(printed));
+            let score = reference.score_of_row(&row, &[]);
+            match (score - printed).abs() > self.tolerance_cp {
+                true if reference.is_rounding(&row, score, printed) => {}
                 true => unlike.push(n as u32),
                 false => like.push(n as u32),
             }

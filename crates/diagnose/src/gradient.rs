@@ -9,23 +9,21 @@ use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::cpu::CpuEvaluator;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
-use gputexel_model::program::CompiledProgram;
+use gputexel_model::program::{CompiledProgram, Interval};
 
 pub const PARAMETERS: usize = 64;
 /// Largest difference, as a fraction of the largest derivative, that is attributed to f32 rounding.
 pub const TOLERANCE: f64 = 1e-4;
 /// Step of central differences: the largest change of a score, and of a parameter, centipawns.
 const STEP_CP: f64 = 0.05;
-/// Safety factor: a number tested by a program may depend on several moving sums; it is assumed to move by at
-/// most this multiple of one of them.
-const REACH: f64 = 4.0;
 
 fn smooth_positions(data: &Dataset, program: &CompiledProgram, theta: &[f64]) -> Vec<usize> {
     let is_smooth = |n: &usize| {
         let largest = data.row(*n).entries().fold(1.0f32, |most, (_, c)| most.max(c.abs()));
         let (sums, present) = objective::sums(data, program, theta, *n);
-        let kink = program.nearest_kink(&sums, present, objective::taper(data, *n));
-        kink.is_none_or(|distance| distance > REACH * STEP_CP * f64::from(largest))
+        let around = |sum: f64| Interval::around(sum, STEP_CP * f64::from(largest), false);
+        let sums: Vec<[Interval; 2]> = sums.iter().map(|pair| pair.map(around)).collect();
+        !program.score(&sums, present, objective::taper(data, *n)).split
     };
     (0..data.len()).filter(is_smooth).collect()
 }

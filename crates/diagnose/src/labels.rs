@@ -8,8 +8,6 @@ use serde::Serialize;
 use gputexel_dataset::{Dataset, objective};
 use gputexel_ingest::trace::{Comparison, Correlation, bounded};
 
-/// Minimum correlation at which evaluations are considered to predict results.
-const TELLING: f64 = 0.1;
 /// Search scores must have at least this fraction of the correlation of evaluations, or they are probably
 /// wrong.
 const BEHIND: f64 = 0.5;
@@ -26,15 +24,6 @@ pub struct SideCorrelation {
 impl SideCorrelation {
     fn new(sums: &Correlation) -> Self {
         Self { positions: sums.count, correlation: sums.coefficient() }
-    }
-
-    /// 1 if evaluations predict results, −1 if they contradict them, 0 if undecided.
-    fn tendency(&self) -> i32 {
-        match self.correlation {
-            Some(r) if self.positions >= FEW && r >= TELLING => 1,
-            Some(r) if self.positions >= FEW && r <= -TELLING => -1,
-            _ => 0,
-        }
     }
 }
 
@@ -96,27 +85,23 @@ impl LabelFindings {
                 evaluations.add(score, bounded(objective::score(data, theta, n)));
             }
         }
-        let [all, white, black] = [&all, white, black].map(SideCorrelation::new);
-        let verdict = match (all.tendency(), white.tendency(), black.tendency()) {
-            (_, 1, -1) | (_, -1, 1) => LabelVerdict::WrongPointOfView,
-            (-1, _, _) => LabelVerdict::Reversed,
-            (1, _, _) => LabelVerdict::Agree,
+        let verdict = match all.tendency() {
+            _ if comparison.has_two_views() => LabelVerdict::WrongPointOfView,
+            -1 => LabelVerdict::Reversed,
+            1 => LabelVerdict::Agree,
             _ => LabelVerdict::CannotTell,
         };
+        let tendencies = [search.tendency(), evaluations.tendency()];
+        let [all, white, black] = [&all, white, black].map(SideCorrelation::new);
         let [search, search_evaluations] =
             [search, evaluations].map(|sums| (sums.count > 0).then(|| SideCorrelation::new(&sums)));
-        let search_verdict =
-            search.as_ref().zip(search_evaluations.as_ref()).map(|(results, evaluations)| {
-                match (results.tendency(), evaluations.tendency()) {
-                    (-1, _) | (_, -1) => SearchVerdict::Reversed,
-                    _ if verdict == LabelVerdict::Agree && falls_behind(results, &all) => {
-                        SearchVerdict::Unrelated
-                    }
-                    (1, _) => SearchVerdict::Agree,
-                    _ if results.positions < FEW => SearchVerdict::Few,
-                    _ => SearchVerdict::CannotTell,
-                }
-            });
+        let search_verdict = search.as_ref().map(|results| match tendencies {
+            [-1, _] | [_, -1] => SearchVerdict::Reversed,
+            _ if verdict == LabelVerdict::Agree && falls_behind(results, &all) => SearchVerdict::Unrelated,
+            [1, _] => SearchVerdict::Agree,
+            _ if results.positions < FEW => SearchVerdict::Few,
+            _ => SearchVerdict::CannotTell,
+        });
         Self {
             all,
             white_to_move: white,

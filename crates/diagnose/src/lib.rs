@@ -137,10 +137,12 @@ pub fn compare(data: &Dataset, reference: &Reference) -> Comparison {
 fn compare_with(data: &Dataset, evaluations: &[f32], reference: &Reference) -> Comparison {
     let mut comparison = Comparison::default();
     for n in 0..data.len() {
-        let computed = reference.score_of(data, n);
-        let printed = evaluations.get(n).copied().filter(|value| !value.is_nan());
+        let row = Reference::row_of(data, n);
+        let score = reference.score_of_row(&row, &[]);
+        let printed = evaluations.get(n).copied().filter(|value| !value.is_nan()).map(f64::from);
+        let computed = (score, printed.is_some_and(|printed| reference.is_rounding(&row, score, printed)));
         let result = f64::from(data.results()[n]);
-        comparison.add(reference, computed, printed.map(f64::from), result, None, n as u64, b"");
+        comparison.add(reference, computed, printed, result, None, n as u64, b"");
     }
     comparison
 }
@@ -163,7 +165,8 @@ pub fn check(
     if let Some(found) = evaluation.as_mut().filter(|found| found.differing > 0) {
         let set = &data.metadata().feature_set;
         let tolerance_cp = reference.tolerance_cp;
-        let compared = Compared { data, printed: data.static_evaluations(), set, tolerance_cp };
+        let printed = data.static_evaluations();
+        let compared = Compared { data, printed, set, tolerance_cp, is_played: false };
         found.explanation = explanation::explain(&compared, theta, facts)?;
     }
     let labels = LabelFindings::new(data, theta, comparison);

@@ -70,8 +70,9 @@ pub fn wrong_trace(data: &Dataset) -> Option<String> {
     let reference = Reference::try_new(set, theta, rounded).ok()?;
     let known = (0..data.len()).filter(|&n| !printed[n].is_nan());
     let differs = |&n: &usize| {
-        let (score, near_kink) = reference.score_of(data, n);
-        !near_kink && (score - f64::from(printed[n])).abs() > rounded
+        let (row, printed) = (Reference::row_of(data, n), f64::from(printed[n]));
+        let score = reference.score_of_row(&row, &[]);
+        (score - printed).abs() > rounded && !reference.is_rounding(&row, score, printed)
     };
     let differing = known.clone().filter(differs).count();
     (differing > 0).then(|| {

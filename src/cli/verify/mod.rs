@@ -191,6 +191,11 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
             let cause = found.explanation.as_ref().and_then(Explanation::cause);
             let what = match &suspects[..] {
                 _ if cause.is_some() => cause.clone().unwrap_or_default(),
+                [] if args.played.is_some() => {
+                    "does only one of the builds have some code (#ifdef GPUTEXEL), or is a number not recorded? Compare the \
+                     positions listed"
+                        .to_string()
+                }
                 [] => "compare the positions listed with the engine's evaluation".to_string(),
                 [Suspect { name, order }] => format!("'{name}' {}", order.words()),
                 more => format!("see the {} tables listed", more.len()),
@@ -227,17 +232,21 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
     }
     let values = if found.whole { ", rounded to whole numbers" } else { "" };
+    let is_played = args.played.is_some();
+    let exact = match is_played {
+        true => "but for the rounding of integer divisions".to_string(),
+        false => format!("to {} cp", found.tolerance_cp),
+    };
     text += &format!(
-        "evaluations {} of {} are those of {}{values}, to {} cp; mean absolute difference {:.3} cp\n",
-        grouped(found.compared - found.differing - found.near_kinks),
+        "evaluations {} of {} are those of {}{values}, {exact}; mean absolute difference {:.3} cp\n",
+        grouped(found.compared - found.differing - if is_played { 0 } else { found.near_kinks }),
         grouped(found.compared),
         args.params.as_ref().map_or("the trace".into(), |params| params.display().to_string()),
-        found.tolerance_cp,
         found.mean_size_cp
     );
-    if found.near_kinks > 0 {
+    if found.near_kinks > 0 && !is_played {
         text += &format!(
-            "            {} more differ near a kink or jump: rounding may be the cause\n",
+            "            {} more differ near a kink or jump, by no more than rounding may\n",
             grouped(found.near_kinks)
         );
     }
@@ -296,7 +305,7 @@ fn unseen_text(found: &Verification) -> Option<String> {
     };
     let what = if found.unseen.iter().any(ValueChange::is_change) { "changed values" } else { "values" };
     let list = shown.join(", ");
-    (!shown.is_empty()).then(|| format!("the trace never shows these {what} of the run: {list}{more}"))
+    (!shown.is_empty()).then(|| format!("the trace never shows these {what}: {list}{more}"))
 }
 
 fn describe_suspects(
@@ -326,5 +335,6 @@ fn describe_suspects(
     }
     *text += "\n";
     *text += &check::explained(found.explanation.as_ref());
-    *text += &outliers(&found.worst, ["engine", "tuned"], &args.inputs, args.schema.is_some());
+    let names = if args.params.is_some() { ["engine", "tuned"] } else { ["played", "recorded"] };
+    *text += &outliers(&found.worst, names, &args.inputs, args.schema.is_some());
 }

@@ -131,6 +131,23 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
         "prints no evaluation alone, as the build without",
     );
     bench.fails("verify q.fens --trace-command ./kings-trace", 2);
+
+    // Code of one build only is not taken for rounding, or for a miscounted number.
+    let taper = "    return taper(score, b.phase, 24);";
+    for (size, least) in [(12, 1000), (3, 1)] {
+        let more = format!("    if (b.phase > 20) score += pair({size}, 0);\n{taper}");
+        bench.write("more.cpp", source("using namespace gputexel;").replace(taper, &more));
+        bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} more.cpp -o more"));
+        let (code, out, err) = bench.run(format!("{verify} ./more --json"));
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(code == 1 && json["differing"].as_u64().unwrap() >= least, "{out}");
+        assert_eq!(json["explanation"]["causes"], serde_json::json!([]), "{out}");
+        assert!(err.contains("only one of the builds"), "{err}");
+    }
+    let side = taper.replace("taper", "(b.black_to_move ? -1 : 1) * taper");
+    bench.write("side.cpp", source("using namespace gputexel;").replace(taper, &side));
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} -DGPUTEXEL side.cpp -o side"));
+    bench.fails_with("import q.fens --trace-command ./side -o side.bin", 1, "View::side_to_move");
 }
 
 #[test]

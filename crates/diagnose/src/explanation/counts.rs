@@ -1,11 +1,16 @@
 //! Terms that the trace does not count as the engine does: differences are whole multiples of the parameter.
 
+use std::collections::HashSet;
+
 use super::{Guess, Row, Rows};
 use gputexel_io::Result;
 
 const MAX_COUNT: f64 = 16.0;
 /// Smallest value, in tolerances: of smaller ones, nearly any difference is a multiple.
 const MIN_TOLERANCES: f64 = 8.0;
+/// Least evidence that differences are multiples not by chance, in natural logarithms of a probability, beside that
+/// of finding one among all parameters.
+const MIN_EVIDENCE: f64 = 5.0;
 
 pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let occurrences = rows.data.occurrences();
@@ -32,17 +37,29 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
         let nearest = |row: &Row| nearest(rows, row, id as u16);
         let first: Vec<&Row> = rows.differing().take(100).collect();
         let agreeing = first.iter().filter(|row| rows.agrees(nearest(row), row.printed)).count();
-        if 20 * agreeing >= 19 * first.len() {
+        // Differences that are alike are one observation, however many they are.
+        let step = 2.0 * rows.tolerance_cp + 1.0;
+        let sizes = |row: &Row| {
+            [row.difference(), unit(rows, row, id as u16)].map(|cp| (cp.abs() / step).round() as u64)
+        };
+        let sizes: HashSet<[u64; 2]> = rows.differing().map(sizes).collect();
+        let evidence: f64 = sizes.iter().map(|[_, unit]| (*unit as f64).max(1.0).ln()).sum();
+        if 20 * agreeing >= 19 * first.len() && evidence >= MIN_EVIDENCE + (features as f64).ln() {
             out.push(rows.free(text, nearest));
         }
     }
     Ok(out)
 }
 
+/// By how much one more of a feature changes the score of a row.
+fn unit(rows: &Rows<'_>, row: &Row, id: u16) -> f64 {
+    rows.reference.score_of_row(&row.row, &[(id, 1.0)]) - row.score
+}
+
 /// The score nearest to the printed one that a row has with another whole count of a feature.
 fn nearest(rows: &Rows<'_>, row: &Row, id: u16) -> f64 {
-    let scored = |count: f64| rows.reference.score_of_row(&row.row, &[(id, count)]).0;
-    let unit = scored(1.0) - row.score;
+    let scored = |count: f64| rows.reference.score_of_row(&row.row, &[(id, count)]);
+    let unit = unit(rows, row, id);
     if rows.agrees(row.score, row.printed) || unit == 0.0 {
         return row.score;
     }

@@ -19,11 +19,11 @@ pub use self::presence::Presence;
 use super::compared::Compared;
 
 /// Number of rows that must differ before anything is concluded from them.
-const MIN_DIFFERING: usize = 12;
+pub(super) const MIN_DIFFERING: usize = 12;
 /// Share of rows that must agree after a change that is called the cause.
 const AGREE: f64 = 0.99;
 /// Share by which differences must become smaller after a change that is mentioned.
-const WORTH: f64 = 0.1;
+const WORTH: f64 = 0.2;
 /// Number of changes that are named side by side because they explain the same.
 const ALIKE: usize = 3;
 /// Number of changes listed if none explains everything.
@@ -88,6 +88,7 @@ impl Row {
 
 /// Rows of a dataset under θ: some that differ, and others.
 struct Rows<'a> {
+    compared: &'a Compared<'a>,
     data: &'a Dataset,
     set: &'a FeatureSet,
     theta: &'a [f64],
@@ -96,7 +97,7 @@ struct Rows<'a> {
     rows: Vec<Row>,
 }
 
-/// A change with the score of each row after it, centipawns, and true where the row is near a kink.
+/// A change with the score of each row after it, centipawns, and true where rounding explains what is left.
 struct Guess {
     text: String,
     /// Of changes that explain the same, the one with the fewest fitted numbers counts.
@@ -107,19 +108,19 @@ struct Guess {
 const FREE: u32 = u32::MAX;
 
 impl<'a> Rows<'a> {
-    fn try_new(compared: &Compared<'a>, theta: &'a [f64], facts: &[PositionFacts]) -> Result<Self> {
-        let Compared { data, printed, set, tolerance_cp } = *compared;
+    fn try_new(compared: &'a Compared<'a>, theta: &'a [f64], facts: &[PositionFacts]) -> Result<Self> {
+        let Compared { data, printed, set, tolerance_cp, .. } = *compared;
         let reference = compared.reference(theta)?;
         let mut sample = compared.sample(theta, DIFFERING, OTHERS)?;
         sample.sort_unstable();
         let row = |n: usize| {
             let row = Reference::row_of(data, n);
-            let score = reference.score_of_row(&row, &[]).0;
+            let score = reference.score_of_row(&row, &[]);
             let facts = facts.get(n).copied().unwrap_or_default();
             Row { n, row, factor: 1.0, printed: f64::from(printed[n]), score, facts }
         };
         let rows = sample.iter().map(|&n| row(n as usize)).collect();
-        Ok(Self { data, set, theta, tolerance_cp, reference, rows })
+        Ok(Self { compared, data, set, theta, tolerance_cp, reference, rows })
     }
 
     fn agrees(&self, score: f64, evaluation: f64) -> bool {
@@ -131,8 +132,12 @@ impl<'a> Rows<'a> {
     }
 
     fn with_values(&self, theta: &[f64], fitted: u32, text: String) -> Result<Guess> {
-        let reference = Reference::try_new(self.set, theta.to_vec(), self.tolerance_cp)?;
-        let scores = self.rows.par_iter().map(|row| reference.score_of_row(&row.row, &[])).collect();
+        let reference = self.compared.reference(theta)?;
+        let scored = |row: &Row| {
+            let score = reference.score_of_row(&row.row, &[]);
+            (score, reference.is_rounding(&row.row, score, row.printed))
+        };
+        let scores = self.rows.par_iter().map(scored).collect();
         Ok(Guess { text, fitted, scores })
     }
 
@@ -140,8 +145,8 @@ impl<'a> Rows<'a> {
         let scored = |row: &Row| {
             let mut row = row.clone();
             change(&mut row);
-            let (score, near_kink) = self.reference.score_of_row(&row.row, &[]);
-            (row.factor * score, near_kink)
+            let score = self.reference.score_of_row(&row.row, &[]);
+            (row.factor * score, self.reference.is_rounding(&row.row, score, row.printed / row.factor))
         };
         Guess { text, fitted, scores: self.rows.par_iter().map(scored).collect() }
     }
@@ -159,11 +164,11 @@ impl<'a> Rows<'a> {
     fn judge(&self, guess: &Guess) -> (Cause, bool) {
         let (mut all, mut agreeing, mut differing, mut explained) = (0u64, 0u64, 0u64, 0u64);
         let (mut before, mut after) = (0.0, 0.0);
-        for (row, &(score, near_kink)) in self.rows.iter().zip(&guess.scores) {
-            let agrees = self.agrees(score, row.printed);
-            if near_kink && !agrees {
+        for (row, &(score, is_rounding)) in self.rows.iter().zip(&guess.scores) {
+            if is_rounding {
                 continue;
             }
+            let agrees = self.agrees(score, row.printed);
             let differed = !self.agrees(row.score, row.printed);
             all += 1;
             agreeing += u64::from(agrees);

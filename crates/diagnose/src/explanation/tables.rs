@@ -6,7 +6,6 @@ use super::values::slopes;
 use super::views::grows_with_pieces;
 use super::{Guess, Rows};
 use crate::order::SuspectedOrder;
-use gputexel_ingest::trace::Reference;
 use gputexel_io::Result;
 use gputexel_model::Part;
 
@@ -54,11 +53,11 @@ fn in_one_phase(rows: &Rows<'_>, parts: &[Part]) -> Result<Option<Guess>> {
     let mut theta = rows.theta.to_vec();
     let mut left_out: Vec<(usize, usize)> = Vec::new();
     while left_out.len() < MOST_LEFT_OUT && rows.set.has_phases() {
-        let reference = Reference::try_new(rows.set, theta.clone(), rows.tolerance_cp)?;
+        let reference = rows.compared.reference(&theta)?;
         // By how much the sum of squared differences becomes smaller.
         let (mut total, mut gains) = (0.0, vec![[0.0; 2]; parts.len()]);
         for row in &rows.rows {
-            let left = row.printed - reference.score_of_row(&row.row, &[]).0;
+            let left = row.printed - reference.score_of_row(&row.row, &[]);
             let mut values = vec![[0.0; 2]; parts.len()];
             for (at, slope) in slopes(rows, &theta, row) {
                 owners[at % features].iter().for_each(|&own| values[own][at / features] += slope * theta[at]);

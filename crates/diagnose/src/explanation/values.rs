@@ -43,8 +43,7 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
 fn fitted(rows: &Rows<'_>, groups: &[Vec<usize>]) -> Result<Option<Guess>> {
     let mut theta = rows.theta.to_vec();
     for _ in 0..if rows.set.program.is_some() { STEPS } else { 1 } {
-        let reference =
-            gputexel_ingest::trace::Reference::try_new(rows.set, theta.clone(), rows.tolerance_cp)?;
+        let reference = rows.compared.reference(&theta)?;
         let column = |row: &Row, group: &[usize]| -> f64 {
             slopes(rows, &theta, row)
                 .iter()
@@ -52,7 +51,7 @@ fn fitted(rows: &Rows<'_>, groups: &[Vec<usize>]) -> Result<Option<Guess>> {
                 .map(|slope| slope.1)
                 .sum()
         };
-        let left = |row: &Row| row.printed - reference.score_of_row(&row.row, &[]).0;
+        let left = |row: &Row| row.printed - reference.score_of_row(&row.row, &[]);
         let changes = match groups {
             [one] => super::least_squares(rows.rows.iter().map(|row| ([column(row, one)], left(row))))
                 .map(Vec::from),

@@ -100,7 +100,7 @@ fn phases(rows: &Rows<'_>) -> Vec<Guess> {
     let slope = |row: &Row| {
         let at = |phase: u16| {
             let shares = Shares { phase, ..row.row.shares };
-            exact.score_of_row(&ReferenceRow { shares, ..row.row.clone() }, &[]).0
+            exact.score_of_row(&ReferenceRow { shares, ..row.row.clone() }, &[])
         };
         at(row.row.shares.max) - at(0)
     };

@@ -151,8 +151,14 @@ impl VerificationRequest {
             };
             return Err(Error::input(&self.inputs[0], text));
         }
-        let compared =
-            Compared { data: &data, printed: &printed, set: &set, tolerance_cp: self.tolerance_of(&set) };
+        let is_played = self.is_played();
+        let compared = Compared {
+            data: &data,
+            printed: &printed,
+            set: &set,
+            tolerance_cp: self.tolerance_cp,
+            is_played,
+        };
         let start = match &self.start {
             StartValues::File(path) => Some(ParameterFile::read(path)?.theta(&set, path)?),
             StartValues::Theta(theta) => Some(theta.clone()),
@@ -186,11 +192,8 @@ impl VerificationRequest {
         Ok(Verification { rows, sources, ..out })
     }
 
-    /// Rounding of what is played: by the taper, and by each verb.
-    fn tolerance_of(&self, set: &FeatureSet) -> f64 {
-        let EvaluationKind::Traced { played: Some(_), .. } = self.kind else { return self.tolerance_cp };
-        let sums = set.program.as_ref().map_or(0, |program| program.accumulators.len());
-        self.tolerance_cp.max(if sums == 0 { 1.0 } else { 3f64.max(1.0 + sums as f64) })
+    fn is_played(&self) -> bool {
+        matches!(self.kind, EvaluationKind::Traced { played: Some(_), .. })
     }
 
     fn values(&self, file: Option<&ParameterFile>, set: &FeatureSet) -> Result<Vec<f64>> {
@@ -212,7 +215,8 @@ impl VerificationRequest {
             settings.max_bad_share = self.max_bad_share;
             let set = settings.schema.feature_set();
             let values = rounded(&self.values(file, set)?);
-            settings.reference = Some(Reference::try_new(set, values, self.tolerance_of(set))?);
+            let reference = Reference::try_new(set, values, self.tolerance_cp)?;
+            settings.reference = Some(reference.with_played(self.is_played()));
             Ok(settings)
         };
         let folder = tempfile::tempdir().map_err(|e| Error::io(std::env::temp_dir(), e))?;
@@ -293,7 +297,7 @@ impl Compared<'_> {
             (0, Some(0)) => Verdict::Indistinguishable,
             (0, _) => Verdict::Tuned,
             (_, Some(0)) => Verdict::Start,
-            _ => self.guess(values, start)?,
+            _ => self.guess(values, start, found.differing)?,
         };
         Ok(Verification {
             verdict,
@@ -313,7 +317,10 @@ impl Compared<'_> {
         })
     }
 
-    fn guess(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verdict> {
+    fn guess(&self, tuned: &[f64], start: Option<&[f64]>, differing: u64) -> Result<Verdict> {
+        if differing < explanation::MIN_DIFFERING as u64 {
+            return Ok(Verdict::Other { suspects: Vec::new(), explained: false });
+        }
         let (values, suspects) = suspects::tables(self, tuned, start)?;
         let left = self.with(&values)?.differing;
         Ok(Verdict::Other { explained: left == 0 && !suspects.is_empty(), suspects })
@@ -330,7 +337,7 @@ impl Compared<'_> {
         };
         let of = |theta: &[f64]| -> Result<f64> {
             let reference = Reference::try_new(set, theta.to_vec(), 0.0)?;
-            Ok(mean(&|n| reference.score_of(data, n).0))
+            Ok(mean(&|n| reference.score_of(data, n)))
         };
         Ok(PredictionErrors {
             engine: mean(&|n| f64::from(printed[n])),

@@ -16,6 +16,9 @@ const LARGE_CP: f64 = 200.0;
 /// Maximum share of the misfit that may remain for a guess to be accepted.
 const LEFT: f64 = 0.95;
 
+/// Maximum share of the misfit that may remain for anything to be concluded: what explains less may do so by chance.
+const EXPLAINED: f64 = 0.5;
+
 /// A table that seems to have other values than the tuned ones.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Suspect {
@@ -35,7 +38,7 @@ pub(super) fn tables(
         let reference = compared.reference(theta)?;
         let of = |&n: &u32| {
             let printed = f64::from(compared.printed[n as usize]);
-            let difference = (reference.score_of(compared.data, n as usize).0 - printed).abs();
+            let difference = (reference.score_of(compared.data, n as usize) - printed).abs();
             (difference - compared.tolerance_cp).clamp(0.0, LARGE_CP)
         };
         Ok(sample.iter().map(of).sum())
@@ -43,7 +46,8 @@ pub(super) fn tables(
     let mut parts = compared.set.structure().parts;
     let mut values = tuned.to_vec();
     let mut suspects = Vec::new();
-    let mut least = misfit(&values)?;
+    let all = misfit(&values)?;
+    let mut least = all;
     while least > 0.0 {
         let guesses: Vec<(usize, SuspectedOrder, Vec<f64>)> = parts
             .iter()
@@ -67,6 +71,9 @@ pub(super) fn tables(
         let (at, order, theta) = guesses.into_iter().nth(best).expect("an index of it");
         suspects.push(Suspect { name: parts.remove(at).name, order });
         values = theta;
+    }
+    if least > EXPLAINED * all {
+        suspects.clear();
     }
     Ok((values, suspects))
 }

@@ -147,6 +147,11 @@ impl<'a> Assembly<'a> {
             );
             return Err(Error::input(&self.reports[worst.source].record.path, reason));
         }
+        if self.settings.recorded && self.comparison.has_two_views() {
+            let reason = "the evaluation predicts results when one side is to move and contradicts them when the other is: \
+                          'trace' takes it from White's view, or with View::side_to_move from that of the side to move";
+            return Err(Error::input(&self.reports[0].record.path, reason));
+        }
         let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
         let records = self.reports.iter().map(|report| report.record.clone()).collect();
         let metadata = self.writer.finish(records, [])?;

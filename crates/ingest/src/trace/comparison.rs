@@ -7,13 +7,13 @@ use super::row_sums::RowSums;
 use super::truncation::{Shares, truncated_score};
 use gputexel_dataset::Dataset;
 use gputexel_io::Result;
-use gputexel_model::program::{CompiledProgram, Taper};
+use gputexel_model::program::{CompiledProgram, Interval, LINEAR, Taper};
 use gputexel_model::{Division, FeatureSet};
 
 /// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
-/// Rounding of an engine changes a sum by about the number of divisions before it.
-const KINK_CP: f64 = 3.0;
+/// Rounding of an engine changes a sum by about the number of divisions before it, at most this.
+const ROUNDED_CP: f64 = 3.0;
 const COMMENT_BYTES: usize = 120;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Reference {
     features: usize,
     program: Option<(CompiledProgram, Vec<[f64; 2]>)>,
     division: Division,
+    /// True if the engine's numbers are integers, and its divisions those of the schema.
+    is_played: bool,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
 }
@@ -41,7 +43,7 @@ impl Reference {
             (program, values)
         });
         let division = set.imported.as_ref().map_or_else(Division::default, |imported| imported.division);
-        Ok(Self { theta, features, program, division, tolerance_cp })
+        Ok(Self { theta, features, program, division, is_played: false, tolerance_cp })
     }
 
     #[must_use]
@@ -49,13 +51,18 @@ impl Reference {
         Self { division, ..self }
     }
 
+    /// Compares with evaluations of a build that plays: sums of integers, and a rounding by each function.
+    #[must_use]
+    pub fn with_played(self, is_played: bool) -> Self {
+        Self { is_played, ..self }
+    }
+
     /// Returns the score of position `n` of a dataset with the same feature set, in centipawns from White's
-    /// view, and true if it is so near a kink or jump that the rounding of an engine may lead to another
-    /// score.
+    /// view.
     ///
     /// # Panics
     /// If there is no such position.
-    pub fn score_of(&self, data: &Dataset, n: usize) -> (f64, bool) {
+    pub fn score_of(&self, data: &Dataset, n: usize) -> f64 {
         self.score_of_row(&Self::row_of(data, n), &[])
     }
 
@@ -75,10 +82,42 @@ impl Reference {
     }
 
     /// Returns what [`score_of`](Self::score_of) does for a row that also has the entries `more`.
-    pub fn score_of_row(&self, row: &ReferenceRow, more: &[(u16, f64)]) -> (f64, bool) {
+    pub fn score_of_row(&self, row: &ReferenceRow, more: &[(u16, f64)]) -> f64 {
         let entries = row.entries.iter().chain(more).copied();
-        let (score, near_kink) = self.score(entries, row.shares, &mut RowSums::default());
-        (row.offset_cp + score, near_kink)
+        row.offset_cp + self.score(entries, row.shares, &mut RowSums::default())
+    }
+
+    /// Tells whether the score of a row differs from the evaluation `printed` by more than the tolerance, but no more
+    /// than rounding may lead to: of the functions of integers that a build plays, otherwise of sums near a kink or
+    /// jump.
+    pub fn is_rounding(&self, row: &ReferenceRow, score: f64, printed: f64) -> bool {
+        if (score - printed).abs() <= self.tolerance_cp || self.division == Division::Truncate {
+            return false;
+        }
+        let within =
+            |[low, high]: [f64; 2]| (low - self.tolerance_cp..=high + self.tolerance_cp).contains(&printed);
+        // Divisions of integers by what leaves a remainder.
+        let divided = |slot: usize| {
+            let slot_of = |column: u16| {
+                self.program.as_ref().map_or(LINEAR, |own| own.0.slot_of_column(usize::from(column)))
+            };
+            let own = row.entries.iter().filter(|one| one.1.fract() != 0.0 && slot_of(one.0) == slot);
+            (own.count() as f64).min(ROUNDED_CP)
+        };
+        let Some((program, values)) = &self.program else {
+            let by = divided(LINEAR);
+            return self.is_played && within([score - by, score + by]);
+        };
+        let mut sums = RowSums::default();
+        sums.add_up(program, values, row.entries.iter().copied());
+        let around = |(slot, pair): (usize, &[f64; 2])| {
+            let by = if self.is_played { divided(slot) } else { ROUNDED_CP };
+            pair.map(|sum| Interval::around(sum, by, self.is_played))
+        };
+        let around: Vec<[Interval; 2]> = sums.sums.iter().enumerate().map(around).collect();
+        let (mg, eg) = row.shares.pair();
+        let score = program.score(&around, sums.present, Taper { mg, eg });
+        (score.split || self.is_played) && within([score.low, score.high].map(|cp| row.offset_cp + cp))
     }
 
     /// Returns each function of a row that counts: its term in the program, the sum that it takes, and what it is multiplied
@@ -100,25 +139,20 @@ impl Reference {
         effects.collect()
     }
 
-    /// Returns the score of a row of columns, without the constant offset, and true if it is so near a kink
-    /// or jump that the rounding of an engine may lead to another score.
+    /// Returns the score of a row of columns, without the constant offset.
     pub(super) fn score(
         &self,
         row: impl Iterator<Item = (u16, f64)>,
         shares: Shares,
         sums: &mut RowSums,
-    ) -> (f64, bool) {
-        let Some((program, values)) = &self.program else {
-            return (self.sum(row, shares), false);
-        };
+    ) -> f64 {
+        let Some((program, values)) = &self.program else { return self.sum(row, shares) };
         sums.add_up(program, values, row);
         if self.division == Division::Truncate {
-            return (truncated_score(program, sums, shares), false);
+            return truncated_score(program, sums, shares);
         }
         let (mg, eg) = shares.pair();
-        let taper = Taper { mg, eg };
-        let score = program.score(&sums.sums, sums.present, taper);
-        (score, is_near_kink(program, &sums.sums, sums.present, taper))
+        program.score(&sums.sums, sums.present, Taper { mg, eg })
     }
 
     /// Returns Σ coefficient · (share · mg + share · eg), without the constant offset.
@@ -146,9 +180,10 @@ pub struct ReferenceRow {
     pub offset_cp: f64,
 }
 
-fn is_near_kink(program: &CompiledProgram, sums: &[[f64; 2]], present: u32, taper: Taper) -> bool {
-    program.nearest_kink(sums, present, taper).is_some_and(|distance| distance <= KINK_CP)
-}
+/// Minimum correlation at which evaluations are considered to predict results.
+const TELLING: f64 = 0.1;
+/// With fewer positions than this, no conclusion is drawn.
+const FEW: u64 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Correlation {
@@ -177,6 +212,14 @@ impl Correlation {
         self.xx += other.xx;
         self.yy += other.yy;
         self.xy += other.xy;
+    }
+
+    /// 1 if evaluations predict results, −1 if they contradict them, 0 if undecided.
+    pub fn tendency(&self) -> i32 {
+        match self.coefficient() {
+            Some(r) if self.count >= FEW && r.abs() >= TELLING => r.signum() as i32,
+            _ => 0,
+        }
     }
 
     /// Returns the coefficient; `None` if either variable is constant.
@@ -219,8 +262,7 @@ impl Outlier {
 pub struct Comparison {
     pub compared: u64,
     pub differing: u64,
-    /// Number that differ by more than the tolerance near a kink or jump of the evaluation, where rounding
-    /// may be the cause.
+    /// Number that differ by more than the tolerance, but no more than rounding may lead to.
     pub near_kinks: u64,
     /// Largest absolute difference of those, centipawns.
     pub largest_near_kink: f64,
@@ -234,12 +276,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Adds a position; `near_kink` if its score may have crossed a kink or jump by rounding.
+    /// Adds a position; `is_rounding` as of [`Reference::is_rounding`].
     #[allow(clippy::too_many_arguments, reason = "a position has that many sides")]
     pub fn add(
         &mut self,
         reference: &Reference,
-        (computed_cp, near_kink): (f64, bool),
+        (computed_cp, is_rounding): (f64, bool),
         printed_cp: Option<f64>,
         result: f64,
         turn: Option<Color>,
@@ -254,7 +296,7 @@ impl Comparison {
         self.sum += difference;
         self.sum_absolute += difference.abs();
         self.evaluations.add(printed_cp, computed_cp);
-        if near_kink && difference.abs() > reference.tolerance_cp {
+        if is_rounding {
             self.near_kinks += 1;
             self.largest_near_kink = self.largest_near_kink.max(difference.abs());
             return;
@@ -271,6 +313,11 @@ impl Comparison {
             self.worst.insert(place, outlier);
             self.worst.truncate(WORST);
         }
+    }
+
+    /// Tells whether evaluations predict results when one side is to move, and contradict them when the other is.
+    pub fn has_two_views(&self) -> bool {
+        self.results[0].tendency() * self.results[1].tendency() < 0
     }
 
     /// Adds all positions of another, which belong to source number `source`.

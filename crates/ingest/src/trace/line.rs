@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use shakmaty::{Board, Color};
 
-use super::comparison::{Comparison, Reference};
+use super::comparison::{Comparison, Reference, ReferenceRow};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
 use super::conventions::PhaseSource;
 use super::number::{parse_number, split_entry, whole};
@@ -440,9 +440,16 @@ impl Reader<'_> {
             let ids = &batch.ids[first_entry..];
             let row = ids.iter().zip(&batch.coefficients[first_entry..]);
             let row = row.map(|(&id, &c)| (id, f64::from(c)));
-            let (score, near_kink) = reference.score(row, shares, &mut self.sums);
-            let computed = (offset + score, near_kink);
-            batch.comparison.add(reference, computed, evaluation, result_of(&label), turn, number, comment);
+            let score = offset + reference.score(row.clone(), shares, &mut self.sums);
+            let is_rounding = |printed: f64| {
+                (score - printed).abs() > reference.tolerance_cp && {
+                    let row = ReferenceRow { entries: row.collect(), shares, offset_cp: offset };
+                    reference.is_rounding(&row, score, printed)
+                }
+            };
+            let computed = (score, evaluation.is_some_and(is_rounding));
+            let (result, turn) = (result_of(&label), label.facts.turn);
+            batch.comparison.add(reference, computed, evaluation, result, turn, number, comment);
         }
         batch.labels.push(label);
         Ok(())

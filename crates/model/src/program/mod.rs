@@ -22,7 +22,7 @@ use gputexel_io::{Error, Result, shown_number};
 pub use activity::{MIN_ACTIVE_SHARE, TermActivity, dead_terms};
 pub use compiled::{CompiledProgram, LINEAR, MAX_SLOTS};
 pub use parts::{AdjustmentEffect, FactorEffect, Part, TermEffect};
-pub use scalar::{Dual, Scalar};
+pub use scalar::{Dual, Interval, Scalar};
 #[doc(hidden)]
 pub use trial::trial_program;
 pub use value::Taper;

@@ -50,8 +50,7 @@ impl CompiledProgram {
         for &index in self.inner_terms() {
             let term = &self.program().terms[index];
             for (x, y, sign) in self.sides(term, present) {
-                let value = term.function(all[x.0][x.1]).0;
-                let value = y.map_or(value, |y| value * all[y.0][y.1]);
+                let value = term.value(all[x.0][x.1], y.map(|y| all[y.0][y.1]));
                 if let Some((slot, phase)) = self.inside(term, sign) {
                     all[slot][phase] = all[slot][phase] + value;
                     present |= 1 << slot;
@@ -150,13 +149,14 @@ impl CompiledProgram {
         match factor.target {
             FactorTarget::Eg => {
                 let factor = self.factor(sums, present, values[1]);
-                let score = tapered(values[1] * factor);
+                let score = tapered((values[1] * factor).rounded(1.0));
                 Forward { before, factor, strength: values[1], score }
             }
             FactorTarget::Score => {
                 let tapered = tapered(values[1]);
                 let factor = self.factor(sums, present, tapered);
-                Forward { before, factor, strength: tapered, score: tapered * factor }
+                let score = tapered.rounded(1.0) * factor;
+                Forward { before, factor, strength: tapered, score }
             }
         }
     }
@@ -178,8 +178,7 @@ impl CompiledProgram {
     fn term<T: Scalar>(&self, term: &Term, sums: &[[T; 2]], present: u32) -> T {
         let mut total = T::zero();
         for (x, y, sign) in self.sides(term, present) {
-            let value = term.function(sums[x.0][x.1]).0;
-            let value = y.map_or(value, |y| value * sums[y.0][y.1]);
+            let value = term.value(sums[x.0][x.1], y.map(|y| sums[y.0][y.1]));
             total = total + value * T::constant(sign);
         }
         total
@@ -278,49 +277,6 @@ impl CompiledProgram {
         }
     }
 
-    /// The distance of the nearest sum from a kink or jump, in centipawns of that sum.
-    pub fn nearest_kink(&self, sums: &[[f64; 2]], present: u32, taper: Taper) -> Option<f64> {
-        let mut room = None;
-        let (sums, present) = self.with_inner(sums, present, &mut room);
-        let forward = self.forward(sums, present, taper);
-        let mut distances = Vec::new();
-        for term in &self.program().terms {
-            for (x, _, _) in self.sides(term, present) {
-                let value = sums[x.0][x.1];
-                distances.extend(term.over.map(|over| (value - over).abs()));
-                match &term.operator {
-                    Operator::Relu | Operator::Relu2 => distances.push((value + term.shift).abs()),
-                    Operator::Table(knots) => distances
-                        .extend(knots.iter().map(|[x, _]| ((value + term.shift) - x * term.divide).abs())),
-                    Operator::Identity | Operator::Square | Operator::Sigmoid => {}
-                }
-            }
-        }
-        for (index, Adjustment { by, at_most, .. }) in self.program().adjustments.iter().enumerate() {
-            let (slot, phase) = self.slot(*by, 0);
-            if present >> slot & 1 == 1 {
-                let (before, (limited, _)) = (forward.before[index], limited(sums[slot][phase], *at_most));
-                distances.extend([before.abs(), (limited + before.abs()).abs()]);
-                distances.extend(at_most.map(|k| (sums[slot][phase] + k).abs()));
-            }
-        }
-        if let Some(factor) = &self.program().factor {
-            if self.slots_of(factor.by[0].accumulator).len() == 2 {
-                distances.push(forward.strength.abs());
-            }
-            let side = self.stronger_side(factor, forward.strength);
-            if let Some(least) = self.smallest(&factor.by, side, sums, present) {
-                distances.extend([(least - factor.min).abs(), (least - factor.max).abs()]);
-                let others = factor.by.iter().map(|&input| self.slot(input, side));
-                let others = others.filter(|(slot, _)| present >> slot & 1 == 1);
-                let mut others: Vec<f64> = others.map(|(slot, phase)| sums[slot][phase]).collect();
-                others.sort_by(f64::total_cmp);
-                distances.extend(others.get(1).map(|second| second - least));
-            }
-        }
-        distances.into_iter().min_by(f64::total_cmp)
-    }
-
     /// The side whose sum is the factor: 0 for White, 1 for Black; 0 if there is one sum for both.
     pub(super) fn stronger_side(&self, factor: &Factor, strength: f64) -> usize {
         usize::from(self.slots_of(factor.by[0].accumulator).len() == 2 && strength < 0.0)
@@ -342,6 +298,22 @@ pub(super) fn limited<T: Scalar>(sum: T, at_most: Option<f64>) -> (T, T) {
 }
 
 impl Term {
+    /// f(x), times y if it is a product.
+    #[inline(always)]
+    fn value<T: Scalar>(&self, x: T, y: Option<T>) -> T {
+        let value = self.function(x).0;
+        let whole = (self.scale / self.divide).fract() == 0.0;
+        let (inner, outer) = match self.operator {
+            Operator::Identity | Operator::Relu => (0.0, f64::from(u8::from(!whole))),
+            Operator::Relu2 | Operator::Square | Operator::Table(_) => (self.scale.abs(), 1.0),
+            Operator::Sigmoid => (1.0, 1.0),
+        };
+        match y {
+            None => value.rounded(inner + outer),
+            Some(y) => (value.rounded(inner) * y).rounded(outer),
+        }
+    }
+
     #[inline(always)]
     pub fn function<T: Scalar>(&self, sum: T) -> (T, T) {
         let mut x = sum + T::constant(self.shift);
