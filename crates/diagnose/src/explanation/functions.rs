@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gputexel_io::Result;
 use rayon::prelude::*;
 
-use super::{Guess, Rows, least_squares};
+use super::{Guess, Row, Rows, least_squares};
 
 /// Number of knots of the function that is fitted to differences.
 const KNOTS: usize = 40;
@@ -42,15 +42,15 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
         let small = (0..KNOTS).map(|knot| (std::array::from_fn(|i| if i == knot { 1e-3 } else { 0.0 }), 0.0));
         let known = calls.iter().zip(&rows.rows).map(|(calls, row)| (columns(calls), row.difference()));
         let Some(values) = least_squares(known.chain(small)) else { continue };
-        let changed = calls.iter().zip(&rows.rows).map(|(calls, row)| {
-            let change: f64 = columns(calls).iter().zip(values).map(|(column, value)| column * value).sum();
-            (row.score + change, false)
-        });
         let name = &program.accumulators[of.input.accumulator].name;
         let text = format!(
             "the engine computes '{name}' otherwise than as a {operator}, perhaps by a lookup table: record that as a table"
         );
-        out.push(Guess { text, fitted: KNOTS as u32, scores: changed.collect() });
+        let change = |row: &mut Row| {
+            let own = columns(&rows.reference.functions_of_row(&row.row));
+            row.row.offset_cp += own.iter().zip(values).map(|(column, value)| column * value).sum::<f64>();
+        };
+        out.push(rows.with_rows(KNOTS as u32, text, change));
     }
     Ok(out)
 }

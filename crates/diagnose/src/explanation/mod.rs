@@ -165,10 +165,10 @@ impl<'a> Rows<'a> {
         let (mut all, mut agreeing, mut differing, mut explained) = (0u64, 0u64, 0u64, 0u64);
         let (mut before, mut after) = (0.0, 0.0);
         for (row, &(score, is_rounding)) in self.rows.iter().zip(&guess.scores) {
-            if is_rounding {
+            if is_rounding && !self.compared.is_played {
                 continue;
             }
-            let agrees = self.agrees(score, row.printed);
+            let agrees = is_rounding || self.agrees(score, row.printed);
             let differed = !self.agrees(row.score, row.printed);
             all += 1;
             agreeing += u64::from(agrees);

@@ -118,6 +118,7 @@ fn program() -> Program {
     let mut program = trial_program([&[5, 6, 7], &[8, 9], &[10], &[11, 5]]);
     let of_room = |phase, operator, divide| Term {
         into: None,
+        steps: 1.0,
         target: Phase::Eg,
         input: Input { accumulator: 3, phase },
         operator,

@@ -74,6 +74,9 @@ pub struct TermRecord {
     pub over: Option<f64>,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub scale: f64,
+    /// Steps of the engine's integers in `scale` of a sigmoid.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub steps: f64,
     /// The accumulator, listed after this one, to whose value it is added in place of the score's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,

@@ -122,8 +122,8 @@ impl Names<'_> {
             known.ok_or_else(|| usage(place, &format!("there is no accumulator '{name}'")))
         });
         let into = into.transpose()?;
-        let TermRecord { shift, over, divide, .. } = *record;
-        Ok(Term { target, into, input, operator, times, scale, shift, over, divide })
+        let TermRecord { shift, over, divide, steps, .. } = *record;
+        Ok(Term { target, into, input, operator, times, scale, shift, over, divide, steps })
     }
 
     /// Resolves `NAME`, `NAME.mg` or `NAME.eg`, with `otherwise` as the default phase. `place` names its use

@@ -29,6 +29,7 @@ pub(crate) fn program() -> Program {
     };
     let danger = |phase: Phase| Term {
         into: None,
+        steps: 1.0,
         target: phase,
         input: Input { accumulator: 0, phase },
         operator: Operator::Relu2,

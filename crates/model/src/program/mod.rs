@@ -120,6 +120,17 @@ pub struct Term {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<f64>,
     pub divide: f64,
+    /// Steps of the engine's integers in `scale` of a sigmoid, to bound its rounding.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub steps: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn is_one(x: &f64) -> bool {
+    *x == 1.0
 }
 
 /// A change of a value e to e + sgn(e) · max(C, −|e|), with an accumulator C.

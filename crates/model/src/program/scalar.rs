@@ -52,9 +52,9 @@ pub trait Scalar:
         self.larger(-self)
     }
 
-    /// The number after divisions that an engine rounds, by at most `_by`: only intervals become wider.
+    /// The number after divisions that an engine truncates, toward 0 and by at most `_by`: only intervals become wider.
     #[inline(always)]
-    fn rounded(self, _by: f64) -> Self {
+    fn truncated(self, _by: f64) -> Self {
         self
     }
 }
@@ -239,8 +239,10 @@ impl Scalar for Interval {
         self.with(self, [least, a.max(b)])
     }
 
-    fn rounded(self, by: f64) -> Self {
+    fn truncated(self, by: f64) -> Self {
         let by = if self.rounds { by } else { 0.0 };
-        self.with(self, [self.low - by, self.high + by])
+        let low = if self.low > 0.0 { (self.low - by).max(0.0) } else { self.low };
+        let high = if self.high < 0.0 { (self.high + by).min(0.0) } else { self.high };
+        self.with(self, [low, high])
     }
 }

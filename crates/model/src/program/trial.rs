@@ -16,6 +16,7 @@ pub fn trial_program(features: [&[u16]; 4]) -> Program {
     let input = |accumulator, phase| Input { accumulator, phase };
     let term = |target, from, operator, divide, scale| Term {
         into: None,
+        steps: 1.0,
         target,
         input: from,
         operator,

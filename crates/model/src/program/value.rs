@@ -149,13 +149,13 @@ impl CompiledProgram {
         match factor.target {
             FactorTarget::Eg => {
                 let factor = self.factor(sums, present, values[1]);
-                let score = tapered((values[1] * factor).rounded(1.0));
+                let score = tapered((values[1] * factor).truncated(1.0));
                 Forward { before, factor, strength: values[1], score }
             }
             FactorTarget::Score => {
                 let tapered = tapered(values[1]);
                 let factor = self.factor(sums, present, tapered);
-                let score = tapered.rounded(1.0) * factor;
+                let score = tapered.truncated(1.0) * factor;
                 Forward { before, factor, strength: tapered, score }
             }
         }
@@ -304,13 +304,13 @@ impl Term {
         let value = self.function(x).0;
         let whole = (self.scale / self.divide).fract() == 0.0;
         let (inner, outer) = match self.operator {
-            Operator::Identity | Operator::Relu => (0.0, f64::from(u8::from(!whole))),
-            Operator::Relu2 | Operator::Square | Operator::Table(_) => (self.scale.abs(), 1.0),
-            Operator::Sigmoid => (1.0, 1.0),
+            Operator::Identity | Operator::Relu | Operator::Table(_) => (0.0, f64::from(u8::from(!whole))),
+            Operator::Relu2 | Operator::Square => (self.scale.abs(), 1.0),
+            Operator::Sigmoid => ((self.scale / self.steps).abs(), 1.0),
         };
         match y {
-            None => value.rounded(inner + outer),
-            Some(y) => (value.rounded(inner) * y).rounded(outer),
+            None => value.truncated(inner + outer),
+            Some(y) => (value.truncated(inner) * y).truncated(outer),
         }
     }
 
@@ -366,7 +366,11 @@ fn table<T: Scalar>(knots: &[[f64; 2]], x: T, inner: f64) -> (T, T) {
         let [[x0, y0], [x1, y1]] = [pair[0], pair[1]];
         let rise = (y1 - y0) / (x1 - x0);
         let on = x.above(T::constant(x0));
-        value = T::select(on, T::constant(y0) + (x - T::constant(x0)) * T::constant(rise), value);
+        value = T::select(
+            on,
+            T::constant(y0) + ((x - T::constant(x0)) * T::constant(rise)).truncated(1.0),
+            value,
+        );
         slope = T::select(on, T::constant(rise * inner), slope);
     }
     let beyond = x.above(T::constant(last[0]));

@@ -12,6 +12,7 @@ fn input(accumulator: usize, phase: Phase) -> Input {
 fn term(target: Phase, from: Input, operator: Operator, divide: f64) -> Term {
     Term {
         into: None,
+        steps: 1.0,
         target,
         input: from,
         operator,

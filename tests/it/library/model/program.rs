@@ -49,6 +49,7 @@ fn random_program(seed: u64) -> Program {
         };
         terms.push(Term {
             into: None,
+            steps: 1.0,
             target: phase(random),
             input: Input { accumulator: [0, 3][usize::from(index == 7)], phase: phase(random) },
             divide: if operator.divides_argument() { 40.0 } else { random.random_range(1.0..50.0) },
@@ -173,6 +174,7 @@ fn input(accumulator: usize, phase: Phase) -> Input {
 fn term(target: Phase, accumulator: usize, phase: Phase, operator: Operator, divide: f64) -> Term {
     Term {
         into: None,
+        steps: 1.0,
         target,
         input: input(accumulator, phase),
         operator,

@@ -46,6 +46,9 @@ impl Rows<'_> {
                 op => json!({ "op": format!("{op:?}").to_lowercase() }),
             };
             out["scale"] = json!(term.to[target] * if verb.op == Op::Sigmoid { one } else { 1.0 });
+            if verb.op == Op::Sigmoid {
+                out["steps"] = json!(one);
+            }
             out["value"] = json!(value);
             if verb.op <= Op::Square && first != 0.0 {
                 out["over"] = json!(first);

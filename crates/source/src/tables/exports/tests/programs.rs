@@ -15,6 +15,7 @@ fn programs_are_explained() {
     let input = |accumulator: usize, phase: Phase| Input { accumulator, phase };
     let danger = Term {
         into: None,
+        steps: 1.0,
         target: Phase::Mg,
         input: input(0, Phase::Mg),
         operator: Operator::Relu2,
