@@ -236,7 +236,7 @@ impl Start {
             gputexel::matches::check_games("match-games", games)?;
         }
         if let Some(path) = &self.openings {
-            Openings::read(path, GameSettings::default().book_plies, 1)?;
+            Openings::read(Some(path), GameSettings::default().book_plies, 1)?;
         }
         for (name, value) in [("games", self.games), ("label-nodes", self.label_nodes)] {
             if value == Some(0) {

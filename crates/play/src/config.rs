@@ -72,13 +72,12 @@ impl PlayConfig {
         }
     }
 
-    /// Records the checksum of a book, or refuses one that has changed since the `what` began.
+    /// Records the checksum of the book, or refuses one that has changed since the `what` began.
     pub(crate) fn open_openings(&mut self, what: &str) -> Result<Openings> {
-        let Some(path) = &self.openings.file else { return Ok(Openings::generated(self.seed)) };
-        let openings = Openings::read(path, self.openings.book_plies, self.seed)?;
-        if let Some(book) = openings.book() {
-            check_checksum(path, &mut self.openings.checksum, &book.checksum, what)?;
-        }
+        let OpeningsConfig { file, checksum, book_plies } = &mut self.openings;
+        let openings = Openings::read(file.as_deref(), *book_plies, self.seed)?;
+        let path = file.as_deref().unwrap_or(Path::new("the bundled book"));
+        check_checksum(path, checksum, &openings.book().checksum, what)?;
         Ok(openings)
     }
 
@@ -150,7 +149,7 @@ pub enum EngineKind {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpeningsConfig {
-    /// A book; `None` for random, balanced openings.
+    /// `None` for the bundled book.
     pub file: Option<PathBuf>,
     /// xxh3 of the decompressed book.
     pub checksum: Option<String>,
@@ -161,7 +160,7 @@ impl OpeningsConfig {
     pub fn describe(&self, seed: u64) -> String {
         match &self.file {
             Some(file) => format!("{}, seed {seed}", file.display()),
-            None => format!("8 random, balanced plies, seed {seed}"),
+            None => format!("bundled book, seed {seed}"),
         }
     }
 }

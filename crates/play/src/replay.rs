@@ -84,7 +84,7 @@ mod tests {
         let settings = GameSettings { limit: "nodes=100".parse().unwrap(), ..GameSettings::default() };
         let rules = settings.record("", 1).unwrap().rules();
         let replayed = |engine: &Contestant, rules, was: Option<&str>| {
-            let (make, opening) = (&|_| engine.player("x"), Openings::generated(1).get(0));
+            let (make, opening) = (&|_| engine.player("x"), Openings::bundled(1).get(0));
             let replay = Replay { make, opening, rules, stop: &stop };
             was.map_or_else(|| replay.play(), |was| replay.compare(was, "x", "match"))
         };

@@ -90,14 +90,11 @@ impl Match {
         let openings = config.play.open_openings("match")?;
         let mut seating = Seating::new(concurrency, openings.book())?;
         let pairs = config.play.games / 2;
-        if let Some(book) = openings.book()
-            && pairs > book.len() as u64
-            && config.sprt.is_none()
-        {
+        let known = openings.book().len();
+        if pairs > known as u64 && config.sprt.is_none() {
             seating.warnings.push(format!(
-                "{pairs} pairs from {} openings: they will be reused, and deterministic engines \
-                 will repeat whole games",
-                book.len()
+                "{pairs} pairs from {known} openings: they will be reused, and deterministic engines will repeat whole \
+                 games"
             ));
         }
         let settings = MatchSettings {

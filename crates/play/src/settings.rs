@@ -121,15 +121,12 @@ pub struct Seating {
 }
 
 impl Seating {
-    pub fn new(asked: Option<usize>, book: Option<&Book>) -> Result<Self> {
+    pub fn new(asked: Option<usize>, book: &Book) -> Result<Self> {
         let concurrency = check_concurrency(asked)?;
-        let mut warnings = Vec::new();
-        if let Some(book) = book {
-            warnings.extend(book.complaints.iter().cloned());
-            let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
-            if left_out > 0 {
-                warnings.push(format!("and {left_out} more unusable lines"));
-            }
+        let mut warnings = book.complaints.clone();
+        let left_out = book.bad.saturating_sub(book.complaints.len() as u64);
+        if left_out > 0 {
+            warnings.push(format!("and {left_out} more unusable lines"));
         }
         Ok(Self { concurrency, warnings })
     }

@@ -1,6 +1,5 @@
 //! Output of a match during play and at its end.
 
-use gputexel::matches::openings::Book;
 use gputexel::matches::statistics::{EloModel, Sprt};
 use gputexel::matches::{FinishedMatch, Tally};
 use gputexel::report::Conclusion;
@@ -29,12 +28,11 @@ pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
 fn describe_openings(finished: &FinishedMatch) -> String {
     let play = &finished.config.play;
     let mut text = play.openings.describe(play.seed);
-    if let Some(book) = finished.openings.book() {
-        text += &format!(", {}", counted(book.len() as u64, "opening"));
-        for (count, what) in [(book.duplicates, "duplicates left out"), (book.bad, "unusable")] {
-            if count > 0 {
-                text += &format!(", {} {what}", grouped(count));
-            }
+    let book = finished.openings.book();
+    text += &format!(", {}", counted(book.len() as u64, "opening"));
+    for (count, what) in [(book.duplicates, "duplicates left out"), (book.bad, "unusable")] {
+        if count > 0 {
+            text += &format!(", {} {what}", grouped(count));
         }
     }
     text
@@ -137,7 +135,7 @@ pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
         "elo_high": elo.high, "los": tally.pairs.los(), "sprt": sprt, "stop": result.stop.name(),
         "white_wins": tally.white_wins, "black_wins": tally.black_wins, "plies": tally.plies,
         "ends": tally.ends, "engines": [engine(0), engine(1)], "openings": config.play.openings.file,
-        "openings_count": book.map(Book::len), "openings_bad": book.map(|book| book.bad), "seed": config.play.seed,
+        "openings_count": book.len(), "openings_bad": book.bad, "seed": config.play.seed,
         "seconds": finished.seconds, "folder": finished.folder, "pgn": finished.pgn,
         "finished_ahead": result.ahead,
     });

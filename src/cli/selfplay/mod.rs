@@ -66,7 +66,7 @@ struct Played {
     /// UCI option; may be given several times
     #[arg(long, value_name = "NAME=VALUE", requires = "engine", help_heading = "Engines")]
     option: Vec<String>,
-    /// Random plies from the initial position or the book's opening [default: 8 without a book, 0 with one]
+    /// Random plies after the opening [default: 0; 2 if the default openings are fewer than the games]
     #[arg(long, value_name = "N", help_heading = "Openings")]
     random_plies: Option<u32>,
     /// Also write leaves.fens: one in N of the positions that searches evaluate in quiescence, drawn by key, to be labeled

@@ -109,10 +109,9 @@ fn openings(config: &SelfPlayConfig) -> String {
         0 => String::new(),
         plies => format!("{plies} random plies within {} cp, ", random.limit_cp),
     };
-    match &config.play.openings.file {
-        Some(book) => format!("{}, {drawn}seed {seed}", book.display()),
-        None => format!("{drawn}seed {seed}"),
-    }
+    let file = config.play.openings.file.as_ref();
+    let book = file.map_or("bundled book".to_string(), |file| file.display().to_string());
+    format!("{book}, {drawn}seed {seed}")
 }
 
 pub fn json(finished: &FinishedSelfPlay) -> Value {

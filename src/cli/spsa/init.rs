@@ -56,7 +56,7 @@ pub struct InitArgs {
     /// Limit per move or game: nodes=N, depth=N, move-time=MS or time=BASE+INC
     #[arg(long, value_name = "LIMIT", default_value = "time=8+0.08")]
     limit: TimeControl,
-    /// Openings: EPD, FEN or PGN [default: random, balanced]
+    /// Openings: EPD, FEN or PGN [default: those of match]
     #[arg(long, value_name = "FILE")]
     book: Option<PathBuf>,
     /// Concurrent pairs [default: number of cores]

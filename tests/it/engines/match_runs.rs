@@ -67,7 +67,7 @@ fn whims(engine: usize) -> gputexel::Result<Box<dyn Player>> {
 }
 
 fn run(settings: &MatchSettings, done: BTreeMap<u64, PairSummary>, kept: &mut Kept) -> MatchResult {
-    run_with(settings, &Openings::generated(3), &whims, done, kept).unwrap()
+    run_with(settings, &Openings::bundled(3), &whims, done, kept).unwrap()
 }
 
 fn run_with(
@@ -174,7 +174,7 @@ fn tolerates_failures_up_to_a_limit() {
     let mut settings = settings(100, 2);
     settings.max_failures = 7;
     let mut kept = Kept::default();
-    let openings = Openings::generated(1);
+    let openings = Openings::bundled(1);
     let result = run_with(&settings, &openings, &make, BTreeMap::new(), &mut kept).unwrap();
     let Stop::Failures(text) = &result.stop else { panic!("{:?}", result.stop) };
     assert!(text.starts_with("b: failed in 8 of 8 games, last: died (signal 11)"), "{text}");
@@ -454,7 +454,7 @@ fn cancelled_match_keeps_finished_games() {
     let mut kept = Kept::default();
     let stop = StopFlag::new();
     let settings = settings(100_000, 2);
-    let openings = Openings::generated(3);
+    let openings = Openings::bundled(3);
     let begin = std::time::Instant::now();
     let result = run_match(
         &settings,

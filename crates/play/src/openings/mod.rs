@@ -3,7 +3,7 @@
 //! Invariant: the opening of a pair depends only on the seed and the number of the pair.
 
 mod book;
-mod generated;
+mod random;
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use shakmaty::{Chess, Color, Move, Position};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use book::Book;
-pub use generated::RandomPlies;
 use gputexel_io::Result;
+pub use random::RandomPlies;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
@@ -48,51 +48,46 @@ const DRAWS_OF_ONE: u64 = 1000;
 
 #[derive(Clone, Debug)]
 pub struct Openings {
-    book: Option<(Book, Vec<u32>)>,
+    book: Book,
+    order: Vec<u32>,
     seed: u64,
 }
 
 impl Openings {
-    /// Eight random plies from the usual position, accepted if a search of one ply and captures, counting material,
-    /// stays within a pawn.
-    pub fn generated(seed: u64) -> Self {
-        Self { book: None, seed }
+    /// Of the [bundled book](Book::bundled).
+    pub fn bundled(seed: u64) -> Self {
+        Self::of_book(Book::bundled(), seed)
     }
 
     /// In an order by the seed: none recurs before all have been played.
     pub fn of_book(book: Book, seed: u64) -> Self {
-        let mut indices: Vec<u32> = (0..book.len() as u32).collect();
-        indices.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        Self { book: Some((book, indices)), seed }
+        let mut order: Vec<u32> = (0..book.len() as u32).collect();
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        Self { book, order, seed }
     }
 
-    pub fn read(path: &Path, book_plies: u32, seed: u64) -> Result<Self> {
-        Ok(Self::of_book(Book::read(path, book_plies)?, seed))
+    /// Of a book, or of the [bundled one](Book::bundled) without a path.
+    pub fn read(path: Option<&Path>, book_plies: u32, seed: u64) -> Result<Self> {
+        let book = path.map_or_else(|| Ok(Book::bundled()), |path| Book::read(path, book_plies))?;
+        Ok(Self::of_book(book, seed))
     }
 
-    pub fn book(&self) -> Option<&Book> {
-        self.book.as_ref().map(|(book, _)| book)
+    pub fn book(&self) -> &Book {
+        &self.book
     }
 
-    /// For one game, counted from 0: random plies after the usual position or an opening of the book. If none is
-    /// within the limit, the next openings of the book are tried; ends after too many failed attempts.
+    /// For one game, counted from 0: random plies after an opening of the book. If none is within the limit, the next
+    /// openings of the book are tried; ends after too many failed attempts.
     pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
-        let book = self.book.as_ref().map_or(1, |(book, _)| book.len() as u64);
-        let usual = Opening::at(Chess::default(), false);
-        let from = move |draw: u64| match &self.book {
-            None => usual.clone(),
-            Some(_) => self.get(game % book + draw / DRAWS_OF_ONE),
-        };
+        let book = self.book.len() as u64;
+        let from = move |draw: u64| self.get(game % book + draw / DRAWS_OF_ONE);
         let draws = DRAWS_OF_ONE * book.clamp(10, 100);
         (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
     }
 
     /// Counted from 0; a book restarts when all of it has been played.
     pub fn get(&self, pair: u64) -> Opening {
-        match &self.book {
-            None => generated::opening(self.seed, pair),
-            Some((book, indices)) => book.opening(indices[(pair % indices.len() as u64) as usize] as usize),
-        }
+        self.book.opening(self.order[(pair % self.order.len() as u64) as usize] as usize)
     }
 }

@@ -154,7 +154,7 @@ pub struct GamesSection {
     /// Pairs at a time; as many as there are cores where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
-    /// EPD, FEN or PGN; random balanced openings where it is missing.
+    /// EPD, FEN or PGN; the bundled one where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book: Option<PathBuf>,
     /// Plies of each game of a PGN book; 16 where it is missing.

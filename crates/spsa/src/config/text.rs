@@ -20,7 +20,7 @@ const ABOUT: &str = "\
 # [opponent] the same for the engine of the other side, if it is another
 # [games]    limit: nodes=5000, depth=8, move-time=100 (ms) or time=10+0.1 (s); time_margin_ms [0; 100 with move-time];
 #            deadline: seconds after which an engine without a time limit is hung [60]; concurrency: pairs at a time
-#            [number of cores]; book: EPD, FEN or PGN [random, balanced openings]; book_plies of a PGN [16];
+#            [number of cores]; book: EPD, FEN or PGN [the bundled one]; book_plies of a PGN [16];
 #            draw = { after_move = 40, plies = 8, score_cp = 10 }; win = { plies = 6, score_cp = 600 }; max_plies: draw
 #            after so many [no limit]; max_failures: pairs in a row that engines may fail in [20]; pgn: file for the
 #            games, $THREAD is the thread number [not kept]; log: additional file for the values [none]

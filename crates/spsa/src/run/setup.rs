@@ -53,11 +53,10 @@ impl Setup {
         }
         header.engines = names;
         let games = &config.games;
-        let openings = match &games.book {
-            None => Openings::generated(config.run.seed),
-            Some(path) => Openings::read(path, games.book_plies.unwrap_or(16), config.run.seed)?,
-        };
-        if let (Some(book), Some(path)) = (openings.book(), &games.book) {
+        let plies = games.book_plies.unwrap_or(16);
+        let openings = Openings::read(games.book.as_deref(), plies, config.run.seed)?;
+        let book = openings.book();
+        if let Some(path) = &games.book {
             check_checksum(path, &mut header.book, &book.checksum, "run")?;
             if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
                 let why = format!("has Chess960 openings, which {} does not support", engine.name());
@@ -73,9 +72,9 @@ impl Setup {
             None if is_begun => {}
             None => header.first_moves = replay.play()?,
         }
-        let mut seating = Seating::new(concurrency.or(games.concurrency), openings.book())?;
+        let mut seating = Seating::new(concurrency.or(games.concurrency), book)?;
         seating.warnings.splice(..0, notes);
-        if let Some(book) = openings.book().filter(|book| config.run.iterations > book.len() as u64) {
+        if config.run.iterations > book.len() as u64 {
             let (pairs, lines) = (config.run.iterations, book.len());
             seating.warnings.push(format!("{pairs} pairs from {lines} openings: openings will be reused"));
         }

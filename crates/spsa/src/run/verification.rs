@@ -187,10 +187,7 @@ impl Verification {
 
     fn openings(&self) -> Openings {
         let seed = self.header.config.run.seed ^ OTHER_OPENINGS;
-        match self.setup.openings.book() {
-            Some(book) => Openings::of_book(book.clone(), seed),
-            None => Openings::generated(seed),
-        }
+        Openings::of_book(self.setup.openings.book().clone(), seed)
     }
 
     fn open_journal(&self) -> Result<(RunLog<PairSummary>, BTreeMap<u64, PairSummary>)> {

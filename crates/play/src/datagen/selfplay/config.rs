@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::output::GameFormat;
 use crate::config::{EngineConfig, PlayConfig};
 use crate::contestant::Side;
-use crate::openings::{Openings, RandomPlies};
+use crate::openings::{Book, Openings, RandomPlies};
 use crate::settings::GameSettings;
 use gputexel_io::{Error, Result};
 
 pub(super) const FORMAT: &str = "gputexel-selfplay";
-const RANDOM_PLIES: u32 = 8;
+/// If there are more games than openings.
+const RANDOM_PLIES: u32 = 2;
 
 const OPENING_LIMIT_CP: u32 = 200;
 
@@ -21,9 +22,8 @@ const GAMES: u64 = 1000;
 #[derive(Clone, Debug)]
 pub struct SelfPlayOptions {
     pub engine: Side,
-    /// Without a book, games begin with the usual position.
     pub play: GameSettings,
-    /// After the usual position or the book's opening; `None` for 8 without a book, 0 with one.
+    /// After the book's opening; `None` for 0, or 2 if the bundled book has fewer openings than there are games.
     pub random_plies: Option<u32>,
     /// One in this many of the positions evaluated in quiescence; 0 draws none.
     pub leaves: u64,
@@ -58,8 +58,8 @@ impl SelfPlayConfig {
         if play.games == 0 {
             return Err(Error::setting("games", 0, "expected at least 1"));
         }
-        let usual = if play.openings.file.is_some() { 0 } else { RANDOM_PLIES };
-        let plies = options.random_plies.unwrap_or(usual);
+        let reused = play.openings.file.is_none() && play.games > Book::bundled().len() as u64;
+        let plies = options.random_plies.unwrap_or(if reused { RANDOM_PLIES } else { 0 });
         if plies > MAX_RANDOM_PLIES {
             let reason = format!("expected at most {MAX_RANDOM_PLIES}");
             return Err(Error::setting("random-plies", plies, reason));
@@ -77,15 +77,13 @@ impl SelfPlayConfig {
     /// that do not play on time would repeat whole games.
     pub(super) fn open_openings(&mut self) -> Result<Openings> {
         let openings = self.play.open_openings("self-play run")?;
-        match openings.book() {
-            Some(book) if self.random.plies == 0 && self.play.games > book.len() as u64 => {
-                let reason = format!(
-                    "the book has {} different openings, and without random plies each is played once",
-                    book.len()
-                );
-                Err(Error::setting("games", self.play.games, reason))
-            }
-            _ => Ok(openings),
+        let known = openings.book().len();
+        if self.random.plies == 0 && self.play.games > known as u64 {
+            let reason = format!(
+                "the book has {known} different openings, and without random plies each is played once"
+            );
+            return Err(Error::setting("games", self.play.games, reason));
         }
+        Ok(openings)
     }
 }

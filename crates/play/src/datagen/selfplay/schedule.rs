@@ -40,7 +40,7 @@ impl GameSchedule<'_> {
     /// Depends on those of all games before: none occurs twice.
     fn opening(&mut self, game: u64) -> Result<Opening> {
         let random = self.config.random;
-        if random.plies == 0 && self.openings.book().is_some() {
+        if random.plies == 0 {
             return Ok(self.openings.get(game));
         }
         let used = &mut self.used;

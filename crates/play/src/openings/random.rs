@@ -6,7 +6,6 @@ use rand::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Chess, Position};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Opening;
 use crate::end::playable;
@@ -21,24 +20,12 @@ pub struct RandomPlies {
     pub limit_cp: u32,
 }
 
-const OF_MATCHES: RandomPlies = RandomPlies { plies: 8, limit_cp: 100 };
-
 /// Regardless of the engines' evaluations.
 static MATERIAL: LazyLock<TableEvaluation> = LazyLock::new(|| {
     let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
     let theta = Prior::default().theta(&set).expect("the default names no file");
     TableEvaluation::try_new(&set, &theta).expect("the default values are in range")
 });
-
-pub fn opening(seed: u64, pair: u64) -> Opening {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&pair.to_le_bytes(), seed));
-    let start = Opening::at(Chess::default(), false);
-    loop {
-        if let Some(opening) = OF_MATCHES.draw(&start, &mut random) {
-            return opening;
-        }
-    }
-}
 
 impl RandomPlies {
     /// One attempt: the drawn moves may lose, or end the game.
@@ -66,27 +53,10 @@ fn is_balanced(position: &Chess, limit_cp: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
 
     fn position(fen: &str) -> Chess {
         let (setup, _) = gputexel_chess::fen::parse_fen(fen.as_bytes()).unwrap();
         gputexel_chess::fen::legal_position(setup, shakmaty::CastlingMode::Standard).unwrap()
-    }
-
-    #[test]
-    fn openings_depend_on_seed_and_pair_and_differ() {
-        let all: Vec<Opening> = (0..60).map(|pair| opening(7, pair)).collect();
-        assert_eq!(all[41], opening(7, 41));
-        assert_ne!(all[41], opening(8, 41));
-        let keys: HashSet<u64> =
-            all.iter().map(|o| gputexel_chess::sample::position_key(&o.position())).collect();
-        assert_eq!(keys.len(), all.len());
-        assert!(all.iter().all(|o| o.moves.len() == 8));
-        // An advantage in plain material would be unbalanced.
-        for o in &all {
-            let balance = gputexel_chess::sample::material_balance(o.position().board());
-            assert!(balance.abs() <= 4, "{balance}");
-        }
     }
 
     #[test]
