@@ -8,9 +8,9 @@ use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel::matches::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 use gputexel::matches::statistics::{Sprt, SprtState};
-use gputexel::matches::{Changes, MatchResult, Stop, check_games};
+use gputexel::matches::{Changes, MatchResult, Stop, TimeControl, check_games};
 use gputexel::model::ParameterFile;
-use gputexel::report::quoted;
+use gputexel::report::{Judgement, quoted};
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use gputexel::spsa::planner::{Advice, Guess};
 use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions, conclude_test};
@@ -32,6 +32,7 @@ use super::table::{aligned, grouped};
 const DIRECTIONS: usize = 12;
 const PAIRS: u64 = 5000;
 const TEST_GAMES: u64 = 40_000;
+const CONFIRMING_GAMES: u64 = 2000;
 const FACTORS: [f64; 2] = [-0.5, 1.5];
 /// The factor with which each direction begins: a run goes too far more often than not far enough, and half of the way
 /// is better than all of it in most of docs/strength.md.
@@ -58,13 +59,15 @@ const SEARCH: &str = "search";
 The loss on games that are there proposes a step from the values of an engine; whether it wins games is another question. \
 The step is cut into at most a dozen directions, by group of parameters and phase; Bayesian SPSA over their lengths, which \
 begin at a half, plays games; and a sequential test of the result against the start decides. If it does not pass, the start is kept. \
+If it does, other games tell by how much: a test that stops when it has decided overestimates. Gains at few nodes are often \
+gone at five times as many, so test at the limit that you care about (--test-time, --test-nodes). \
 --pairs 0 skips the search and tests half of the step.\n\n\
 The built-in engine plays, or with --engine any UCI engine that has the parameters as options, named as by 'export --to uci' or, \
 after 'probe', as they are, with the run's start as their defaults. An engine of 'patch expose' reads them from a file instead: \
 'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
 Examples:\n  \
 gputexel improve runs/first --nodes 1000 --openings book.epd -o runs/improved\n  \
-gputexel improve runs/own --engine ./engine --time 1+0.01 --openings book.epd -o runs/improved\n  \
+gputexel improve runs/own --engine ./engine --nodes 5000 --test-time 1+0.01 -o runs/improved\n  \
 gputexel improve --resume runs/improved"
 )]
 pub struct ImproveArgs {
@@ -88,6 +91,15 @@ pub struct ImproveArgs {
     /// with a resumed test]
     #[arg(long, value_name = "N", help_heading = "Games")]
     test_games: Option<u64>,
+    /// Nodes per move in the test and its confirmation [default: the limit of the search]
+    #[arg(long, value_name = "NODES", conflicts_with_all = ["resume", "test_time"], help_heading = "Games")]
+    test_nodes: Option<u64>,
+    /// Time control of the test and its confirmation
+    #[arg(long, value_name = "[MOVES/]BASE[+INC]", conflicts_with = "resume", help_heading = "Games")]
+    test_time: Option<String>,
+    /// Games that confirm a passed test, from other openings; 0 plays none [default: 2000]
+    #[arg(long, value_name = "N", conflicts_with = "resume", help_heading = "Games")]
+    confirm_games: Option<u64>,
     #[command(flatten)]
     rules: RuleFlags,
     /// Concurrent games [default: one per core]
@@ -110,6 +122,8 @@ struct Plan {
     test_only: bool,
     sprt: String,
     test_games: u64,
+    test_limit: TimeControl,
+    confirm_games: u64,
 }
 
 impl Subcommand for ImproveArgs {
@@ -153,26 +167,37 @@ impl Subcommand for ImproveArgs {
         let names: Vec<String> =
             plan.search.parameters.iter().map(|variable| variable.name.clone()).collect();
         drop(search);
-        let tested = play_test(&folder.file(SEARCH), &plan, self.concurrency, context)?;
-        let passed = match &tested.stop {
-            Stop::Cancelled => return Err(interrupted("during the test").into()),
-            Stop::Failures(why) => return Err(Error::input(folder.path(), why.clone()).into()),
-            Stop::Decided(state) => *state == SprtState::AcceptedH1,
-            Stop::AllPlayed => false,
+        let play = |confirms| {
+            let played = play_test(&folder.file(SEARCH), &plan, confirms, self.concurrency, context)?;
+            match &played.stop {
+                Stop::Cancelled => Err(interrupted("during the test")),
+                Stop::Failures(why) => Err(Error::input(folder.path(), why.clone())),
+                Stop::Decided(_) | Stop::AllPlayed => Ok(played),
+            }
         };
+        let tested = play(false)?;
+        let passed = tested.stop == Stop::Decided(SprtState::AcceptedH1);
+        let confirmed = (passed && plan.confirm_games > 0).then(|| play(true)).transpose()?;
         let resume = format!("gputexel improve --resume {}", quoted(folder.path()));
-        let (tally, conclusion) = (&tested.tally, conclude_test(&tested, &plan.sprt.parse()?, &resume));
+        let conclusion = conclude_test(&tested, confirmed.as_ref(), &plan.sprt.parse()?, &resume);
+        let passed = passed && !(confirmed.is_some() && conclusion.verdict.judgement == Judgement::Worse);
         let directions = Directions::read(&folder.file("directions.json"))?;
         let start = ParameterFile::read(&folder.file("start.json"))?;
         let values = |factors: &[f64]| with_values(start.clone(), &directions.values(factors)).to_json();
         folder.write(PROPOSAL, values(&factors))?;
         let used = if passed { factors.clone() } else { vec![0.0; factors.len()] };
         folder.write(PARAMETERS, values(&used))?;
-        let elo = tally.pairs.elo();
+        let counted = |played: &MatchResult| {
+            let elo = played.tally.pairs.elo();
+            let games = grouped(played.tally.games());
+            format!("Elo {:+.1} ± {:.1} in {games} games, {}", elo.elo, elo.error95, plan.test_limit)
+        };
+        let elo = confirmed.as_ref().unwrap_or(&tested).tally.pairs.elo();
         let path = folder.path().join(PARAMETERS);
         let mut object = serde_json::json!({
             "folder": folder.path(), "passed": passed, "elo": elo.elo, "elo_error95": elo.error95,
-            "test_games": tally.games(), "search_pairs": search_pairs,
+            "test_games": tested.tally.games(), "confirm_games": confirmed.as_ref().map(|own| own.tally.games()),
+            "search_pairs": search_pairs,
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
         add(&mut object, &conclusion);
@@ -185,12 +210,11 @@ impl Subcommand for ImproveArgs {
                 vec![name.clone(), format!("{factor:+.2}"), error]
             }));
             format!(
-                "{}search      {} games\ntest        Elo {:+.1} ± {:.1} in {} games\n{}{}written     {}\nproposal    {}\n",
+                "{}search      {} games\ntest        {}\n{}{}{}written     {}\nproposal    {}\n",
                 aligned(&rows, 0),
                 grouped(2 * search_pairs),
-                elo.elo,
-                elo.error95,
-                grouped(tally.games()),
+                counted(&tested),
+                confirmed.as_ref().map_or(String::new(), |own| format!("confirmed   {}\n", counted(own))),
                 findings(&conclusion, true),
                 ending(&conclusion),
                 path.display(),
@@ -210,8 +234,17 @@ impl ImproveArgs {
         sprt.parse::<Sprt>()?;
         let test_games = self.test_games.unwrap_or(TEST_GAMES);
         check_games("test-games", test_games)?;
+        let confirm_games = self.confirm_games.unwrap_or(CONFIRMING_GAMES);
+        if confirm_games > 0 {
+            check_games("confirm-games", confirm_games)?;
+        }
         let changes = Changes { concurrency: self.concurrency, ..Changes::default() };
         let play = self.rules.settings(changes, context)?;
+        let test_limit = match (self.test_nodes, &self.test_time) {
+            (Some(nodes), _) => format!("nodes={nodes}").parse()?,
+            (_, Some(time)) => format!("time={time}").parse()?,
+            _ => play.limit,
+        };
         let options = settings(&self.option)?;
         let (names, bounds, fractions, start) = match &self.engine {
             None => {
@@ -299,7 +332,8 @@ impl ImproveArgs {
             parameters: variables,
         };
         search.make_absolute();
-        let plan = Plan { run: absolute(run), search, test_only, sprt, test_games };
+        let plan =
+            Plan { run: absolute(run), search, test_only, sprt, test_games, test_limit, confirm_games };
         let write = || {
             folder.write("directions.json", directions.to_json())?;
             folder.write("start.json", with_values(tuned, &directions.start).to_json())?;
@@ -338,20 +372,29 @@ fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
 fn play_test(
     folder: &Path,
     plan: &Plan,
+    confirms: bool,
     concurrency: Option<usize>,
     context: &Context,
 ) -> Result<MatchResult> {
-    let games = plan.test_games;
+    let games = if confirms { plan.confirm_games } else { plan.test_games };
     let sprt: Sprt = plan.sprt.parse()?;
-    let max_failures = Some((games / 10).clamp(10, 100));
-    let options = VerifyOptions { games, concurrency, sprt: Some(sprt), max_failures, replace: false };
+    let options = VerifyOptions {
+        games,
+        concurrency,
+        sprt: (!confirms).then_some(sprt),
+        max_failures: Some((games / 10).clamp(10, 100)),
+        replace: false,
+        limit: Some(plan.test_limit),
+        confirms,
+    };
     let test = Verification::open(folder, options, context.cancel)?;
     let mut progress = Progress::new(context, games, 0);
     let bar = progress.bar();
     let result = test.run(move |tally| {
         progress.show(tally.games(), |rate| {
             let (elo, ratio) = (tally.pairs.elo(), sprt.llr(&tally.pairs));
-            format!("test, Elo {:+.1} ± {:.1}, LLR {ratio:.2}, {rate:.1} games/s", elo.elo, elo.error95)
+            let what = if confirms { "confirmation".to_string() } else { format!("test, LLR {ratio:.2}") };
+            format!("{what}, Elo {:+.1} ± {:.1}, {rate:.1} games/s", elo.elo, elo.error95)
         });
     });
     bar.finish_and_clear();

@@ -127,6 +127,18 @@ fn games_decide_how_far_a_run_is_followed() {
     assert_one_conclusion(&report, &bench.ok("improve --resume i"), None);
     bench.fails_with("improve --resume i --test-games 2", 2, "a test can only be extended");
     assert_eq!(bench.report("improve --resume i --test-games 8")["test_games"].u64(), 8);
+    // A passed test is followed by other games at its limit, whose Elo is the one that is told.
+    let easy = "--pairs 0 --sprt elo0=-900,elo1=-800 --nodes 20 --test-nodes 10 --confirm-games 4 -o e";
+    let report = bench.report(format!("improve r {easy}"));
+    assert_eq!((report["passed"].as_bool(), report["confirm_games"].u64()), (Some(true), 4), "{report}");
+    assert_eq!(report["verdict"]["measured_on"], "4 games", "{report}");
+    let [test, confirmation] =
+        ["verify", "confirm"].map(|name| bench.text(&format!("e/search/{name}/games.pgn")));
+    let opening = |text: &str| text.lines().find(|line| line.starts_with("[FEN")).map(String::from);
+    assert_ne!(opening(&test), opening(&confirmation));
+    let out = bench.ok("improve --resume e");
+    assert!(out.contains("confirmed   Elo") && out.contains("in 4 games, nodes=10"), "{out}");
+    bench.fails_with("improve r --confirm-games 3 -o x", 2, "--confirm-games 3");
     // With an engine, its options must be there and have the values of the start.
     let engine = format!("{} uci", env!("CARGO_BIN_EXE_gputexel"));
     bench.fails_with(["improve", "r", "--engine", &engine, "-o", "x"], 1, "has no option");

@@ -60,12 +60,26 @@ fn findings(state: &RunState) -> Vec<Finding> {
     found
 }
 
-/// Concludes from the test of a result that is used only if it passes; `resume` is the command that goes on.
-pub fn conclude_test(MatchResult { tally, stop, .. }: &MatchResult, sprt: &Sprt, resume: &str) -> Conclusion {
-    let (judged, pairs) = (judge(&tally.pairs, [""; 2]), &tally.pairs);
+/// Concludes from the test of a result that is used only if it passes, and from other games that `confirmed` a passed
+/// one: a test that stops when it has decided overestimates. `resume` is the command that goes on.
+pub fn conclude_test(
+    MatchResult { tally, stop, .. }: &MatchResult,
+    confirmed: Option<&MatchResult>,
+    sprt: &Sprt,
+    resume: &str,
+) -> Conclusion {
+    let (judged, pairs) = (judge(&confirmed.map_or(tally, |own| &own.tally).pairs, [""; 2]), &tally.pairs);
     let (judgement, words, next) = match stop {
         Stop::Decided(SprtState::AcceptedH1) => {
-            (judged.judgement, "passed; these values are written".to_string(), String::new())
+            let words = match (confirmed, judged.judgement) {
+                (None, _) => "passed; these values are written",
+                (Some(_), Judgement::Better) => "passed, and confirmed; these values are written",
+                (Some(_), Judgement::Worse) => {
+                    "passed by chance: other games show a loss; the start is kept, and written"
+                }
+                (Some(_), _) => "passed, but other games alone do not show a gain; these values are written",
+            };
+            (judged.judgement, words.to_string(), String::new())
         }
         Stop::Decided(_) => {
             (judged.judgement, "not passed; the start is kept, and written".to_string(), String::new())

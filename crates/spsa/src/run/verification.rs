@@ -10,8 +10,8 @@ use gputexel_play::openings::Openings;
 use gputexel_play::scheduler::Players;
 use gputexel_play::statistics::Sprt;
 use gputexel_play::{
-    MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, check_games, check_tables,
-    run_match,
+    MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, TimeControl, check_games,
+    check_tables, run_match,
 };
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +19,10 @@ use super::setup::Setup;
 use super::{Header, RunState, read};
 
 const FOLDER: &str = "verify";
-/// Difference between the seed of the match and that of the run, so that its openings are others.
-const OTHER_OPENINGS: u64 = 0x7665_7269_6679;
+/// Folder of a match that confirms another.
+const CONFIRMATION: &str = "confirm";
+/// Differences between the seeds of the matches and that of the run, so that their openings are others.
+const OTHER_OPENINGS: [u64; 2] = [0x7665_7269_6679, 0x63_6f6e_6669_726d];
 
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
@@ -33,11 +35,23 @@ pub struct VerifyOptions {
     /// Number of games that may end by engine failures; a tenth of the games by default.
     pub max_failures: Option<u64>,
     pub replace: bool,
+    /// In place of the run's limit.
+    pub limit: Option<TimeControl>,
+    /// True for other games, after those of a verification.
+    pub confirms: bool,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { games: 1000, concurrency: None, sprt: None, max_failures: None, replace: false }
+        Self {
+            games: 1000,
+            concurrency: None,
+            sprt: None,
+            max_failures: None,
+            replace: false,
+            limit: None,
+            confirms: false,
+        }
     }
 }
 
@@ -99,7 +113,10 @@ impl Verification {
         check_games("games", options.games)?;
         let (mut header, events) = read(folder)?;
         let state = RunState::replay(folder, &header, &events, |_, _| Ok(()))?;
-        let setup = Setup::open(&mut header, options.concurrency, &stop)?;
+        let mut setup = Setup::open(&mut header, options.concurrency, &stop)?;
+        if let Some(limit) = options.limit {
+            (setup.rules.time_controls, setup.rules.time_margin) = ([limit; 2], limit.usual_margin());
+        }
         let variables = state.tuner.variables();
         let config = VerifyConfig {
             format: "gputexel-spsa-verify".to_string(),
@@ -107,7 +124,8 @@ impl Verification {
             tuned: state.tuner.rounded_values(),
             start: state.starting_values(&header),
         };
-        Ok(Self { header, state, setup, config, options, stop, folder: folder.join(FOLDER) })
+        let folder = folder.join(if options.confirms { CONFIRMATION } else { FOLDER });
+        Ok(Self { header, state, setup, config, options, stop, folder })
     }
 
     pub fn header(&self) -> &Header {
@@ -186,7 +204,7 @@ impl Verification {
     }
 
     fn openings(&self) -> Openings {
-        let seed = self.header.config.run.seed ^ OTHER_OPENINGS;
+        let seed = self.header.config.run.seed ^ OTHER_OPENINGS[usize::from(self.options.confirms)];
         Openings::of_book(self.setup.openings.book().clone(), seed)
     }
 
