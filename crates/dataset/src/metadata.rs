@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_model::FeatureSet;
 
+/// Occurrences for one side from which the other's are conspicuously few.
+const FREQUENT: u64 = 200;
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The file as given on the command line; `-` for standard input.
@@ -109,6 +112,9 @@ pub struct Metadata {
     /// The engine that was asked for evaluations, if coefficients were measured so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probing: Option<ProbingRecord>,
+    /// Occurrences of each feature for the side to move and for the other side, as far as that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_turn: Vec<[u64; 2]>,
     /// xxh3 of each tensor's bytes, hexadecimal.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,
@@ -129,7 +135,17 @@ impl Metadata {
             selection: BTreeMap::new(),
             tracing: None,
             probing: None,
+            by_turn: Vec::new(),
             checksums: BTreeMap::new(),
         }
+    }
+
+    /// Returns the features that the side to move hardly ever has, though the other one often does, such as threats:
+    /// where it has them, quiet positions end, so that positions do not tell what they are worth.
+    pub fn seldom_to_move(&self, share: f64) -> Vec<usize> {
+        let counts = self.by_turn.iter().enumerate();
+        let seldom = counts
+            .filter(|&(_, &[own, other])| other >= FREQUENT && (own as f64) < share * (own + other) as f64);
+        seldom.map(|(id, _)| id).collect()
     }
 }

@@ -177,6 +177,11 @@ impl DatasetWriter {
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
     }
 
+    /// Notes the occurrences of each feature for the side to move and for the other one.
+    pub fn set_by_turn(&mut self, counts: Vec<[u64; 2]>) {
+        self.metadata.by_turn = counts;
+    }
+
     pub fn has_single_precision(&self) -> bool {
         self.coefficients.dtype == Dtype::F32
     }

@@ -101,6 +101,7 @@ pub enum FindingKind {
     Fractions,
     AtBound,
     NeverOccurs,
+    SeldomToMove,
     Rare,
     FarFromPrior,
     NoErrors,

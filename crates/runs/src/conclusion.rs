@@ -280,6 +280,15 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
             format!("never occur: {}; they keep their start{except}", shortened(&unsupported, "features"));
         found.push(Finding::note(FindingKind::NeverOccurs, text, Vec::new()));
     }
+    let kept: Vec<&str> = tuned.record.kept.iter().map(String::as_str).collect();
+    if !kept.is_empty() {
+        let text = format!(
+            "keep their values, because the side to move hardly ever has them here, and quiet positions do not tell what they \
+             are worth: {}; --least-to-move 0 tunes them",
+            shortened(&kept, "features")
+        );
+        found.push(Finding::note(FindingKind::SeldomToMove, text, Vec::new()));
+    }
     let (weak, far) = (tuned.weak(), tuned.far());
     if !weak.is_empty() {
         let text = format!("in fewer than {WEAK_SUPPORT} positions: {}", shortened(&weak, "features"));

@@ -61,7 +61,8 @@ impl Beginning<'_, '_> {
         settings.prior_strength.as_ref().map_or(Ok(Vec::new()), |strength| strength.given(set))?;
         let is_swarm = settings.method(ModelSize::UNKNOWN)?.swarms().is_some();
         let default = if is_swarm { "madchess" } else { "identity" };
-        let basis = settings.basis.resolve(default, is_swarm, set, &theta)?;
+        let kept = positions.as_ref().map_or(Vec::new(), |own| settings.basis.kept(&own.data));
+        let basis = settings.basis.resolve(default, is_swarm, set, &theta, &kept)?;
         // Existing files are checked before anything is written.
         let prepared = match &mut positions {
             Some(positions) if positions.made.is_none() => {
@@ -224,6 +225,7 @@ impl Beginning<'_, '_> {
             uncertainty,
             undecided: Some(undecided),
             blend,
+            kept: settings.basis.kept(data),
             ..RunRecord::new(&settings.command_line, config)
         };
         let resumable = folder.filter(|_| !positions.paths.is_empty());

@@ -52,6 +52,9 @@ pub struct RunRecord {
     /// Properties of search scores in the targets, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<BlendRecord>,
+    /// Features that keep their values, because positions do not tell what they are worth.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// What the run found out, once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
@@ -83,6 +86,7 @@ impl RunRecord {
             strength: None,
             scale: None,
             blend: None,
+            kept: Vec::new(),
             conclusion: None,
         }
     }

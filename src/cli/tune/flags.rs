@@ -92,6 +92,10 @@ pub struct NewRunArgs {
     /// or 1 if results do not follow scores]
     #[arg(long, value_name = "K", requires = "blend", help_heading = "Objective")]
     pub(super) blend_k: Option<String>,
+    /// Keep the values of an engine's features of whose occurrences less than this share is the side to move's, such as
+    /// threats: quiet positions do not tell what they are worth
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, help_heading = "Objective")]
+    pub(super) least_to_move: f64,
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]
     pub(super) no_bounds: bool,

@@ -152,7 +152,11 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
     let k = if fresh.is_swarm() { run.scale.k()? } else { run.scale.given()? };
     Ok(TunerSettings {
         extraction: fresh.extraction()?,
-        basis: BasisSettings { unbounded: fresh.no_bounds, ..run.basis.settings() },
+        basis: BasisSettings {
+            unbounded: fresh.no_bounds,
+            least_to_move: fresh.least_to_move,
+            ..run.basis.settings()
+        },
         k,
         scale: run.scale.mode().unwrap_or_default(),
         prior_strength: fresh.prior_strength(objective)?,

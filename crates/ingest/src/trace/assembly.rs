@@ -10,6 +10,7 @@ use super::audit::Audit;
 use super::compiled_schema::{Column, CompiledSchema};
 use super::line::{Batch, PositionFacts};
 use super::report::{ImportReport, SourceReport};
+use super::turns::Turns;
 use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
 use crate::extraction::{Results, rates};
 use crate::game_numbers::GameNumbers;
@@ -46,6 +47,7 @@ pub(super) struct Assembly<'a> {
     agreement: Agreement,
     active: Vec<u64>,
     audit: Audit,
+    turns: Turns,
     facts: Vec<PositionFacts>,
     contents: Contents,
     first_bad: BTreeMap<String, String>,
@@ -89,6 +91,7 @@ impl<'a> Assembly<'a> {
             agreement: Agreement::default(),
             active: Vec::new(),
             audit: Audit::new(&settings.schema),
+            turns: Turns::new(&settings.schema),
             facts: Vec::new(),
             contents: Contents::default(),
         }
@@ -96,10 +99,13 @@ impl<'a> Assembly<'a> {
 
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
-        let mut boards = batch.boards.iter();
+        let (mut boards, mut facts) = (batch.boards.iter(), batch.facts());
         batch.for_each(|mut position, game| {
             if let Some(board) = boards.next() {
                 self.audit.add(&position, board.as_ref());
+            }
+            if let Some(turn) = facts.next().and_then(|facts| facts.turn) {
+                self.turns.add(&position, turn);
             }
             if *self.numbered.get_or_insert(game.is_some()) || game.is_some() {
                 if self.numbered == Some(false) {
@@ -154,6 +160,9 @@ impl<'a> Assembly<'a> {
         }
         let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };
         let records = self.reports.iter().map(|report| report.record.clone()).collect();
+        if self.turns.counts.iter().any(|count| *count != [0; 2]) {
+            self.writer.set_by_turn(self.turns.counts);
+        }
         let metadata = self.writer.finish(records, [])?;
         Ok(ImportReport {
             output: output.display().to_string(),

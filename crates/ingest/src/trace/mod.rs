@@ -17,6 +17,7 @@ mod row_sums;
 mod schema;
 mod source_names;
 mod truncation;
+mod turns;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
