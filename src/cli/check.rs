@@ -295,25 +295,20 @@ fn describe_features(text: &mut String, findings: &Findings) {
         name.chain(counts).chain(thirds).chain([grouped(group.median)]).collect()
     }));
     *text += &aligned(&rows, 2);
-    let listed = |names: Vec<String>, all: usize| match all - names.len() {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    };
     let (impossible, unseen): (Vec<&String>, Vec<&String>) =
         features.unseen.iter().partition(|name| is_impossible(name));
     if !unseen.is_empty() {
-        let names = unseen.iter().take(NAMES).map(|name| (*name).clone()).collect();
-        *text += &format!("  unseen: {}\n", listed(names, unseen.len()));
+        *text += &format!("  unseen: {}\n", some_of(&unseen, NAMES));
     }
     if !impossible.is_empty() {
         *text += &format!("  cannot occur: {} {IMPOSSIBLE}\n", impossible.len());
     }
     if !features.rare.is_empty() {
-        let names = features.rare.iter().take(NAMES).map(|one| {
+        let names = features.rare.iter().map(|one| {
             let thirds = format!(" ({}/{}/{})", one.opening, one.middlegame, one.endgame);
             format!("{} {}{}", one.name, one.positions, if has_phases { &thirds } else { "" })
         });
         let what = if has_phases { "rare (early/midway/late)" } else { "rare" };
-        *text += &format!("  {what}: {}\n", listed(names.collect(), features.rare.len()));
+        *text += &format!("  {what}: {}\n", some_of(&names.collect::<Vec<_>>(), NAMES));
     }
 }
