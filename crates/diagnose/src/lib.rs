@@ -10,7 +10,6 @@ mod features;
 mod gradient;
 pub mod info;
 mod labels;
-mod order;
 mod phases;
 mod request;
 mod scores;
@@ -167,7 +166,7 @@ pub fn check(
         let tolerance_cp = reference.tolerance_cp;
         let printed = data.static_evaluations();
         let compared = Compared { data, printed, set, tolerance_cp, is_played: false };
-        found.explanation = explanation::explain(&compared, theta, facts)?;
+        found.explanation = explanation::explain(&compared, theta, None, facts)?;
     }
     let labels = LabelFindings::new(data, theta, comparison);
     let gradient = GradientFindings::new(data, theta, settings)?;
