@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use gputexel::io::{check_target, write_atomically};
+use gputexel::io::write_atomically;
 use gputexel::spsa::lists::{ListFormat, Written, parse_list, read_list, write_list};
 use gputexel::{Error, Result};
 use serde_json::json;
 
 use super::super::context::Context;
 use super::super::output::write_stdout;
-use super::super::target::{check_file_flags, or_stdout};
+use super::super::target::OutputArgs;
 
 /// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
@@ -25,12 +25,8 @@ pub struct ConvertArgs {
     /// Input format [default: from the content and file extension]
     #[arg(long, value_name = "FORMAT")]
     from: Option<ListFormat>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn after_help() -> String {
@@ -43,9 +39,7 @@ fn after_help() -> String {
 }
 
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let output = or_stdout(&args.output);
-    check_target(output, args.force)?;
+    let output = args.output.file::<&str>([])?;
     let mut list = if args.input == Path::new("-") {
         let name = "standard input";
         let bytes = gputexel::io::read_limited(std::io::stdin().lock(), gputexel::io::SETTINGS_BYTES)
