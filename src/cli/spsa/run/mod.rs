@@ -127,7 +127,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
 /// match.
 fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    warn(&run.seating().warnings, run.folder(), context);
+    warn(&run.setup.seating.warnings, run.folder(), context);
     let tuner = &run.state().tuner;
     let mut progress = Progress::new(context, 2 * tuner.iterations(), 2 * tuner.completed_pairs());
     let (bar, begin) = (progress.bar(), Instant::now());
@@ -143,7 +143,7 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
     let drawn = page::write_page(folder);
     let stop = stop?;
     drawn?;
-    let (header, state) = (run.header(), run.state());
+    let (header, state) = (&run.header, run.state());
     let conclusion = conclude(folder, header, state)?;
     // Before games against the start, there is little to conclude.
     let is_verified = args.verify.is_some() && matches!(stop, Stop::AllPlayed);
