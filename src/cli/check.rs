@@ -9,7 +9,7 @@ use gputexel::checking::{
 };
 
 use gputexel::run::are_datasets;
-use gputexel::trace::Outlier;
+use gputexel::trace::{Outlier, SourceReport};
 
 use super::context::Context;
 use super::output::print_result;
@@ -95,12 +95,7 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         counted(checked.features as u64, "feature")
     );
     for source in checked.sources.iter().flatten() {
-        let lines = source.record.records;
-        if source.bad_lines > 0 {
-            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            text += &format!("{path}: {bad} of {} unusable\n", counted(lines, "line"));
-        }
-        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
+        text += &unusable(source);
         for line in &source.warnings {
             text += &format!("  warning: {}\n", gputexel::io::printable(line));
         }
@@ -139,6 +134,13 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         }
     }
     text
+}
+
+pub(super) fn unusable(source: &SourceReport) -> String {
+    let (bad, path) = (grouped(source.bad_lines), &source.record.path);
+    let lines = format!("{path}: {bad} of {} unusable\n", counted(source.record.records, "line"));
+    let lines = Some(lines).filter(|_| source.bad_lines > 0);
+    lines.into_iter().chain(source.complaints.iter().map(|line| format!("  {line}\n"))).collect()
 }
 
 fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gputexel::io::write_atomically;
 use gputexel::spsa::lists::{ListFormat, Written, parse_list, read_list, write_list};
 use gputexel::{Error, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::context::Context;
 use super::super::output::write_stdout;
@@ -54,20 +54,25 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
-        let mut report = json!({
+        let report = json!({
             "from": list.format.to_string(), "to": args.to.to_string(),
             "parameters": list.entries, "notes": list.notes,
         });
-        match output {
-            Some(path) => report["output"] = json!(path.display().to_string()),
-            None => report["text"] = json!(text),
-        }
-        return Ok(write_stdout(&format!("{report}\n"))?);
+        return Ok(print_report(report, output, &text)?);
     }
     if output.is_none() {
         write_stdout(&text)?;
     }
     Ok(remark(&list.notes, context)?)
+}
+
+/// Prints JSON with the file that was written, or else its text.
+pub fn print_report(mut report: Value, output: Option<&Path>, text: &str) -> Result<()> {
+    match output {
+        Some(path) => report["output"] = json!(path.display().to_string()),
+        None => report["text"] = json!(text),
+    }
+    write_stdout(&format!("{report}\n"))
 }
 
 pub fn remark(notes: &[String], context: &Context) -> Result<()> {

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::target::OutputArgs;
-use super::convert::remark;
+use super::convert::{print_report, remark};
 
 /// Flags of `spsa init`.
 #[derive(Debug, clap::Args)]
@@ -97,15 +97,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
-        let mut report = json!({
-            "parameters": parameters, "notes": draft.notes,
-            "left_out": draft.left_out,
-        });
-        match output {
-            Some(path) => report["output"] = json!(path.display().to_string()),
-            None => report["text"] = json!(text),
-        }
-        return Ok(write_stdout(&format!("{report}\n"))?);
+        let report = json!({ "parameters": parameters, "notes": draft.notes, "left_out": draft.left_out });
+        return Ok(print_report(report, output, &text)?);
     }
     match output {
         None => write_stdout(&text)?,

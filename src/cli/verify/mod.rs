@@ -13,7 +13,7 @@ use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
-use super::check::{self, outliers};
+use super::check::{explained, outliers, unusable};
 use super::context::Context;
 use super::output::print_result;
 use super::reading_progress::with_progress;
@@ -222,14 +222,7 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
 }
 
 fn describe(found: &Verification, args: &VerifyArgs) -> String {
-    let mut text = String::new();
-    for source in found.sources.iter().flatten() {
-        if source.bad_lines > 0 {
-            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            text += &format!("{path}: {bad} of {} unusable\n", counted(source.record.records, "line"));
-        }
-        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-    }
+    let mut text: String = found.sources.iter().flatten().map(unusable).collect();
     let values = if found.whole { ", rounded to whole numbers" } else { "" };
     let is_played = args.played.is_some();
     let exact = match is_played {
@@ -288,7 +281,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
         Verdict::Other => {
             text += "\n";
-            text += &check::explained(found.explanation.as_ref());
+            text += &explained(found.explanation.as_ref());
             let names = if args.params.is_some() { ["engine", "tuned"] } else { ["played", "recorded"] };
             text += &outliers(&found.worst, names, &args.inputs, args.schema.is_some());
         }
