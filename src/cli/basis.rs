@@ -67,7 +67,6 @@ impl BasisArgs {
     }
 }
 
-/// Flags of `basis`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A basis lists coordinates, their bounds, and the parameters that each of them moves. Print one, \

@@ -16,7 +16,6 @@ use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
 use super::target::OutputArgs;
 
-/// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("output", |arg| arg.help("Write the report to this file as JSON; - prints it instead of the table")),

@@ -21,7 +21,6 @@ const NAMES: usize = 12;
 /// Maximum number of names of parameters in a line about evaluations.
 const SOME: usize = 4;
 
-/// Flags of `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If a trace has a column `eval`, the static evaluation printed by the engine is compared with the \

@@ -9,7 +9,6 @@ use super::output::{print_file, print_result};
 use super::subcommand::Subcommand;
 use super::target::OutputArgs;
 
-/// Flags of `completions`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:\n  \

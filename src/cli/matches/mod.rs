@@ -15,7 +15,6 @@ use super::output::print_result;
 use super::settings::parsed;
 use super::subcommand::{Subcommand, short_help};
 
-/// Flags of `match`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

@@ -12,7 +12,6 @@ use super::super::context::Context;
 use super::super::output::write_stdout;
 use super::super::target::OutputArgs;
 
-/// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct ConvertArgs {

@@ -15,7 +15,6 @@ use super::super::output::{print_text, write_stdout};
 use super::super::target::OutputArgs;
 use super::convert::{print_report, remark};
 
-/// Flags of `spsa init`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Parameters of a UCI engine are its spin options; without --tune, all except those that are not tuned, such \

@@ -26,7 +26,6 @@ const UNSEEN: usize = 6;
 /// Share of the differences that a change must explain to be named as one of several reasons.
 const CLAIMED: f64 = 0.5;
 
-/// Flags of `verify`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["params", "schema", "before", "trace-command", "as-built", "set"])),

@@ -83,7 +83,6 @@ impl Setup {
         Ok(Self { plus, minus, openings, rules, seating })
     }
 
-    /// Engines of the plus side and the minus side.
     pub fn engines(&self) -> [&TunedEngine; 2] {
         [&self.plus, self.minus.as_ref().unwrap_or(&self.plus)]
     }

@@ -22,7 +22,6 @@ use super::super::output::{print_text, write_stdout};
 pub use report::{ReportArgs, report};
 pub use verify::{VerifyArgs, verify};
 
-/// Flags of `spsa run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 CONFIG is written by 'spsa init', or a configuration of spsa.pl or bspsa.pl. The folder of the run \

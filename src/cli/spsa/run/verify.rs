@@ -14,7 +14,6 @@ use super::super::super::games::{Progress, warn};
 use super::super::super::output::{print_text, write_stdout};
 use super::super::super::table::{counted, grouped};
 
-/// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The resulting values of the run play against its starting values, with the engine, limits, rules and \
