@@ -35,12 +35,22 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
 use gputexel_io::{Error, Result};
+use gputexel_model::{FeatureSet, ParameterFile, Prior};
+use std::path::Path;
 
 /// Checks the largest difference, in centipawns, that counts as equal.
 pub fn check_tolerance(cp: f64) -> Result<()> {
     match cp.is_finite() && cp >= 0.0 {
         true => Ok(()),
         false => Err(Error::Usage(format!("tolerance {cp}: must be 0 or a positive number"))),
+    }
+}
+
+/// The values of a file at a path, or those that the features begin with.
+fn values_of(file: Option<&ParameterFile>, path: Option<&Path>, set: &FeatureSet) -> Result<Vec<f64>> {
+    match file.zip(path) {
+        Some((file, path)) => file.theta(set, path),
+        None => Prior::default_for(set).theta(set),
     }
 }
 

@@ -16,12 +16,12 @@ use gputexel_ingest::trace::{
 };
 use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureSet, ParameterFile, Prior, ValueChange};
+use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
-use super::check_tolerance;
 use super::compared::Compared;
 use super::explanation::{self, Explanation};
+use super::{check_tolerance, values_of};
 
 pub use rows::ChangedRows;
 
@@ -189,10 +189,7 @@ impl VerificationRequest {
     }
 
     fn values(&self, file: Option<&ParameterFile>, set: &FeatureSet) -> Result<Vec<f64>> {
-        match (file, &self.params) {
-            (Some(file), Some(path)) => file.theta(set, path),
-            _ => Prior::default_for(set).theta(set),
-        }
+        values_of(file, self.params.as_deref(), set)
     }
 
     fn read(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
