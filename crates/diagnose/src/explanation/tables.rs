@@ -87,6 +87,7 @@ fn by_table(rows: &Rows<'_>, mut parts: Vec<Part>) -> Result<Option<Guess>> {
     let clauses: Vec<String> = found.iter().map(clause).collect();
     let text =
         clauses.join(", ") + place(rows, found.iter().map(|one| one.0), " in the trace, or in its prior");
+    // A choice of one more table explains as easily as a number that is fitted.
     rows.with_values(&theta, fitted - 1, text).map(Some)
 }
 
