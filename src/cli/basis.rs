@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use gputexel::chess::PhaseSettings;
+use gputexel::dataset;
 use gputexel::io::write_atomically;
 use gputexel::model::{Basis, Constraint, ConstraintKind, FeatureKind, FeatureSet, Prior};
 use gputexel::run::BasisSettings;
-use gputexel::{Error, dataset};
 use serde_json::json;
 
 use super::context::Context;
@@ -14,7 +14,7 @@ use super::output::{print_result, write_stdout};
 use super::settings::parsed;
 use super::subcommand::Subcommand;
 use super::table::counted;
-use super::target::{check_file_flags, or_stdout};
+use super::target::OutputArgs;
 
 /// Flags that select which parameters are tuned.
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,6 @@ impl BasisArgs {
     }
 }
 
-/// Flags of `basis`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A basis lists coordinates, their bounds, and the parameters that each of them moves. Print one, \
@@ -97,17 +96,13 @@ pub struct BasisCommand {
     /// Parameters to keep fixed; recorded in the basis
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     freeze: Vec<String>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Replace an existing file
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl Subcommand for BasisCommand {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        check_file_flags(&self.output, &[("--force", self.force)])?;
+        let file = self.output.file(&self.dataset)?;
         let set = match (&self.dataset, self.model.as_deref()) {
             (Some(path), _) => dataset::tensors(path)?.0.feature_set,
             (None, model) => {
@@ -118,13 +113,10 @@ impl Subcommand for BasisCommand {
         let prior = parsed(&self.prior)?;
         let theta = prior.unwrap_or_else(|| Prior::default_for(&set)).theta(&set)?;
         let resolved = basis.resolve(&set, &theta, &self.freeze)?;
-        let mut file = basis.file(&set)?;
-        file.freeze.extend(self.freeze.iter().cloned());
-        let Some(path) = or_stdout(&self.output) else { return Ok(write_stdout(&file.to_json())?) };
-        if path.exists() && !self.force {
-            return Err(Error::Usage(format!("{}: exists; use --force to replace it", path.display())).into());
-        }
-        write_atomically(path, file.to_json().as_bytes())?;
+        let mut named = basis.file(&set)?;
+        named.freeze.extend(self.freeze.iter().cloned());
+        let Some(path) = file else { return Ok(write_stdout(&named.to_json())?) };
+        write_atomically(path, named.to_json().as_bytes())?;
         let (coordinates, parameters) = (resolved.dimension(), resolved.parameters());
         let object = json!({ "file": path, "coordinates": coordinates, "parameters": parameters });
         print_result(context, &object, || {

@@ -1,11 +1,11 @@
 //! `gputexel bench`: measures how fast each device of this machine is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gputexel::devices::bench::{self, BenchData, BenchReport, BenchSettings, DeviceReport};
 use gputexel::devices::verdict;
 use gputexel::evaluator::gpu::{AdapterSummary, list_adapters};
-use gputexel::io::{check_apart, check_target, write_atomically};
+use gputexel::io::write_atomically;
 use gputexel::{Error, dataset};
 
 use super::backend::set_threads;
@@ -14,17 +14,19 @@ use super::devices::select;
 use super::output::{print_result, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::{aligned, counted, grouped};
-use super::target::{check_file_flags, is_stdout, or_stdout};
+use super::target::OutputArgs;
 
-/// Arguments of `gputexel bench`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("output", |arg| arg.help("Write the report to this file as JSON; - prints it instead of the table")),
+    after_help = "\
 A pair is one position under one parameter set. Each cell evaluates as many positions as its time allows. \
 docs/benchmarks.md has the details, and reports of other machines.\n\n\
 Examples:\n  \
 gputexel bench\n  \
 gputexel bench d.bin --device radeon\n  \
-gputexel bench -o report.json")]
+gputexel bench -o report.json"
+)]
 pub struct BenchArgs {
     /// Datasets with the same feature set [default: 4,096 built-in positions, repeated to a million]
     #[arg(value_name = "DATASET")]
@@ -38,12 +40,8 @@ pub struct BenchArgs {
     /// CPU threads for multi-threaded measurements [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Write the report to this file as JSON; - prints it instead of the table
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl Subcommand for BenchArgs {
@@ -56,7 +54,7 @@ impl Subcommand for BenchArgs {
             .into());
         }
         set_threads(self.threads)?;
-        self.check_output()?;
+        let file = self.output.file(&self.datasets)?;
         let adapters = list_adapters();
         let is_cpu = self.device.as_deref() == Some("cpu");
         let mut chosen = if is_cpu { Vec::new() } else { select(&adapters, self.device.as_deref())? };
@@ -78,20 +76,9 @@ impl Subcommand for BenchArgs {
         };
         let stop = context.cancel.into();
         let report = bench::run(&data, &settings, &adapters, &stop, &mut progress)?;
-        let shown = show(self, context, &report);
+        let shown = show(self, file, context, &report);
         warn(report.warnings());
         shown
-    }
-}
-
-impl BenchArgs {
-    /// Refuses flags that do not go with an output, and outputs that exist or are inputs.
-    fn check_output(&self) -> gputexel::Result<()> {
-        check_file_flags(&self.output, &[("--force", self.force)])?;
-        let output = or_stdout(&self.output);
-        check_target(output, self.force)?;
-        let inputs: Vec<_> = self.datasets.iter().map(PathBuf::as_path).collect();
-        check_apart(&[output], &inputs)
     }
 }
 
@@ -122,13 +109,18 @@ fn warn(warnings: impl IntoIterator<Item = String>) {
     }
 }
 
-fn show(args: &BenchArgs, context: &Context, report: &BenchReport) -> anyhow::Result<()> {
-    if !context.json && args.output.as_deref().is_some_and(is_stdout) {
+fn show(
+    args: &BenchArgs,
+    file: Option<&Path>,
+    context: &Context,
+    report: &BenchReport,
+) -> anyhow::Result<()> {
+    if !context.json && args.output.is_stdout() {
         return Ok(write_stdout(&(serde_json::to_string_pretty(report)? + "\n"))?);
     }
     // Print first, so that the measurements are not lost if the file cannot be written.
     print_result(context, report, || describe(report))?;
-    let Some(output) = or_stdout(&args.output) else { return Ok(()) };
+    let Some(output) = file else { return Ok(()) };
     let text = serde_json::to_string_pretty(report)? + "\n";
     Ok(write_atomically(output, text.as_bytes())?)
 }

@@ -9,7 +9,7 @@ use gputexel::checking::{
 };
 
 use gputexel::run::are_datasets;
-use gputexel::trace::Outlier;
+use gputexel::trace::{Outlier, SourceReport};
 
 use super::context::Context;
 use super::output::print_result;
@@ -21,7 +21,6 @@ const NAMES: usize = 12;
 /// Maximum number of names of parameters in a line about evaluations.
 const SOME: usize = 4;
 
-/// Flags of `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If a trace has a column `eval`, the static evaluation printed by the engine is compared with the \
@@ -95,12 +94,7 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         counted(checked.features as u64, "feature")
     );
     for source in checked.sources.iter().flatten() {
-        let lines = source.record.records;
-        if source.bad_lines > 0 {
-            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            text += &format!("{path}: {bad} of {} unusable\n", counted(lines, "line"));
-        }
-        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
+        text += &unusable(source);
         for line in &source.warnings {
             text += &format!("  warning: {}\n", gputexel::io::printable(line));
         }
@@ -139,6 +133,13 @@ fn describe(checked: &Checked, args: &CheckArgs) -> String {
         }
     }
     text
+}
+
+pub(super) fn unusable(source: &SourceReport) -> String {
+    let (bad, path) = (grouped(source.bad_lines), &source.record.path);
+    let lines = format!("{path}: {bad} of {} unusable\n", counted(source.record.records, "line"));
+    let lines = Some(lines).filter(|_| source.bad_lines > 0);
+    lines.into_iter().chain(source.complaints.iter().map(|line| format!("  {line}\n"))).collect()
 }
 
 fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs) {
@@ -295,25 +296,20 @@ fn describe_features(text: &mut String, findings: &Findings) {
         name.chain(counts).chain(thirds).chain([grouped(group.median)]).collect()
     }));
     *text += &aligned(&rows, 2);
-    let listed = |names: Vec<String>, all: usize| match all - names.len() {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
-    };
     let (impossible, unseen): (Vec<&String>, Vec<&String>) =
         features.unseen.iter().partition(|name| is_impossible(name));
     if !unseen.is_empty() {
-        let names = unseen.iter().take(NAMES).map(|name| (*name).clone()).collect();
-        *text += &format!("  unseen: {}\n", listed(names, unseen.len()));
+        *text += &format!("  unseen: {}\n", some_of(&unseen, NAMES));
     }
     if !impossible.is_empty() {
         *text += &format!("  cannot occur: {} {IMPOSSIBLE}\n", impossible.len());
     }
     if !features.rare.is_empty() {
-        let names = features.rare.iter().take(NAMES).map(|one| {
+        let names = features.rare.iter().map(|one| {
             let thirds = format!(" ({}/{}/{})", one.opening, one.middlegame, one.endgame);
             format!("{} {}{}", one.name, one.positions, if has_phases { &thirds } else { "" })
         });
         let what = if has_phases { "rare (early/midway/late)" } else { "rare" };
-        *text += &format!("  {what}: {}\n", listed(names.collect(), features.rare.len()));
+        *text += &format!("  {what}: {}\n", some_of(&names.collect::<Vec<_>>(), NAMES));
     }
 }

@@ -11,7 +11,6 @@ pub struct Context {
     pub json: bool,
     /// Print nothing but errors.
     pub quiet: bool,
-    /// The command line as typed.
     pub command_line: String,
     /// Set by Ctrl-C.
     pub cancel: &'static AtomicBool,

@@ -13,7 +13,6 @@ use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, grouped};
 
-/// Flags of `convert`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["to", "output", "format", "preset", "resolve", "share", "score-pov"])),
@@ -28,7 +27,6 @@ pub struct ConvertArgs {
     conversion: ConversionArgs,
 }
 
-/// Inputs and outputs of a conversion.
 #[derive(Debug, clap::Args)]
 pub struct ConversionArgs {
     /// Games, labeled positions or training data; - reads standard input

@@ -11,7 +11,6 @@ use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::aligned;
 
-/// Arguments of `gputexel devices`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:\n  \

@@ -11,7 +11,6 @@ use super::scale::{ScaleArgs, scale_forms};
 use super::subcommand::Subcommand;
 use super::table::grouped;
 
-/// Flags of `eval`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel eval dataset.bin runs/first/params.json")]
 pub struct EvalArgs {

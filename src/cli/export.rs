@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gputexel::io::{check_outputs, check_present, write_atomically};
+use gputexel::io::{check_present, write_atomically};
 use gputexel::model::SquareOrder;
 use gputexel::run::are_datasets;
 use gputexel::tables::{self, CodeOptions, Format, Like, NameStyle, Rounding, Target};
@@ -13,7 +13,7 @@ use super::context::Context;
 use super::output::{print_result, write_stdout};
 use super::subcommand::{Subcommand, short_help};
 use super::table::counted;
-use super::target::{check_file_flags, or_stdout};
+use super::target::OutputArgs;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -33,12 +33,8 @@ pub struct ExportArgs {
     #[arg(long, value_name = "FORMAT", help = format!("Output format: {}; params is for 'gputexel patch apply' \
         [default: from the extension of --output]", Format::names()))]
     to: Option<String>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Replace an existing file
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
     /// Write a whole evaluation, values and code, in c, cpp or rust, of pst, classical or full
     #[arg(long, conflicts_with_all = ["orientation", "split_material", "decimals", "untapered", "style"])]
     evaluation: bool,
@@ -67,7 +63,7 @@ impl ExportArgs {
             return name.parse();
         }
         let ending =
-            self.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
+            self.output.output.as_ref().and_then(|path| path.extension()).and_then(|ending| ending.to_str());
         if let Some(format) = ending.and_then(Format::of_ending) {
             return Ok(format);
         }
@@ -113,10 +109,9 @@ impl ExportArgs {
 
 impl Subcommand for ExportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        check_file_flags(&self.output, &[("--force", self.force)])?;
         let format = self.format()?;
         let target = if self.evaluation { None } else { Some(self.target(format)?) };
-        check_outputs(&[or_stdout(&self.output)], [&self.source], self.force)?;
+        let file = self.output.file([&self.source])?;
         let exported = match target {
             Some(target) => {
                 let all = matches!(format, Format::Json | Format::Csv);
@@ -125,7 +120,7 @@ impl Subcommand for ExportArgs {
             }
             None => tables::export_evaluation(&self.source, format)?,
         };
-        let Some(path) = or_stdout(&self.output) else {
+        let Some(path) = file else {
             let text = match context.json {
                 // Output that is JSON already is printed as the object itself.
                 true if format.name() != "json" => {
@@ -167,18 +162,13 @@ pub struct ImportParamsArgs {
     /// Feature set: pst or material [default: taken from the file]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Parameter file to write [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Replace an existing file
-    #[arg(long, requires = "output")]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 impl Subcommand for ImportParamsArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
-        check_file_flags(&self.output, &[("--force", self.force)])?;
-        check_outputs(&[or_stdout(&self.output)], self.like.iter().chain([&self.file]), self.force)?;
+        let file = self.output.file(self.like.iter().chain([&self.file]))?;
         let like = match (&self.like, &self.model) {
             (Some(path), _) if path.is_file() && are_datasets(std::slice::from_ref(path))? => {
                 Some(Like::Set(Box::new(dataset::read(path)?.metadata().feature_set.clone())))
@@ -188,7 +178,7 @@ impl Subcommand for ImportParamsArgs {
             (None, None) => None,
         };
         let imported = tables::import_file(&self.file, like.as_ref())?;
-        let Some(path) = or_stdout(&self.output) else {
+        let Some(path) = file else {
             for note in &imported.notes {
                 let line = format!("{}: {note}", self.file.display());
                 note!("gputexel: {}", gputexel::io::printable(&line));

@@ -17,7 +17,6 @@ use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
 use super::table::{bytes, counted, result_table};
 
-/// Flags of `extract`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

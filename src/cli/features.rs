@@ -9,7 +9,6 @@ use super::output::{print_text, write_stdout};
 use super::subcommand::Subcommand;
 use super::table::{counted, grouped};
 
-/// Flags of `features`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every feature has a middlegame and an endgame parameter, such as knight_mobility_4.mg. The names of \

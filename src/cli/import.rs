@@ -17,7 +17,6 @@ use super::subcommand::{Subcommand, short_help};
 use super::table::{aligned, bytes, counted, grouped, percent, result_table};
 use super::trace_command::TraceCommandArgs;
 
-/// Flags of `import`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["schema", "output", "trace-command", "threads"])),

@@ -14,7 +14,6 @@ use super::scale::scale_forms;
 use super::subcommand::Subcommand;
 use super::table::{ahead_lines, aligned, bytes, counted, grouped, percent, phase_table};
 
-/// Flags of `info`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel info dataset.bin")]
 pub struct InfoArgs {

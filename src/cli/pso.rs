@@ -11,7 +11,6 @@ use super::context::Context;
 use super::subcommand::{Subcommand, short_help};
 use super::tune::{ObjectiveArgs, RunArgs};
 
-/// Flags of `pso`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

@@ -38,7 +38,6 @@ impl Reading {
     }
 }
 
-/// Calls a function with hooks that show its progress.
 pub fn with_progress<T>(context: &Context, call: impl FnOnce(&mut Hooks<'_>) -> Result<T>) -> Result<T> {
     let mut reading = Reading::begin(context);
     call(&mut Hooks { cancel: context.cancel, progress: &mut |at| reading.show(at) })

@@ -17,7 +17,6 @@ use super::output::{print_result, print_text, write_stdout};
 use super::spsa::run::page;
 use super::subcommand::Subcommand;
 
-/// Flags of `report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every run writes report.html at its end; this command rewrites it, for example with another version of the \

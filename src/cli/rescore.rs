@@ -15,7 +15,6 @@ use super::table::{counted, grouped};
 
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
-/// Flags of `rescore`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

@@ -16,7 +16,6 @@ use super::subcommand::Subcommand;
 
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Flags of `serve`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The page lists every run of tune, pso, sweep, match and spsa in DIR and the folders below it; pages of runs under way \

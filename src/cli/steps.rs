@@ -52,7 +52,6 @@ impl Words {
     }
 }
 
-/// Returns the path of a file in a folder if it exists.
 pub fn existing(folder: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|path| path.exists())
 }

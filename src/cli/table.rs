@@ -4,7 +4,7 @@ use super::style::columns;
 use console::measure_text_width;
 use gputexel::checking::{Ahead, PhaseRow, explained_compensation};
 use gputexel::extraction::Results;
-pub use gputexel::io::counted;
+pub use gputexel::io::{counted, some_of};
 pub use gputexel::report::{bytes, grouped};
 
 /// Aligns rows of text in columns; numbers (cells that start with a digit) are right-aligned. Trailing blanks are
@@ -43,16 +43,6 @@ fn aligned_in(rows: &[Vec<String>], indent: usize, room: usize) -> String {
         (from, shown) = (to, true);
     }
     text
-}
-
-/// Joins at most `most` names, and says how many more there are.
-pub fn some_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
-    let some: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
-    let more = match names.len() - some.len() {
-        0 => String::new(),
-        more => format!(" and {} more", grouped(more as u64)),
-    };
-    some.join(", ") + &more
 }
 
 fn is_number(cell: &str) -> bool {

@@ -4,28 +4,39 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use gputexel::io::check_outputs;
 use gputexel::{Error, Result};
 
 const STDOUT: &str = "-";
 
-/// Returns the file of a flag whose default is standard output, which `-` also selects.
-pub fn or_stdout(output: &Option<PathBuf>) -> Option<&Path> {
-    output.as_deref().filter(|path| *path != Path::new(STDOUT))
+/// Flags of commands that print what they make, or write it to a file.
+#[derive(Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Output file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
 }
 
-/// Refuses flags about existing files (each with true if it was given) if the output is standard output, see
-/// [`or_stdout`].
-pub fn check_file_flags(output: &Option<PathBuf>, flags: &[(&str, bool)]) -> Result<()> {
-    match flags.iter().find(|(_, given)| *given && or_stdout(output).is_none()) {
-        Some((flag, _)) => {
-            Err(Error::Usage(format!("{flag} needs a file to write to, and this goes to standard output")))
+impl OutputArgs {
+    /// Returns the file, unless output goes to standard output; checks that it can be written and is none of the
+    /// inputs.
+    pub fn file<P: AsRef<Path>>(&self, inputs: impl IntoIterator<Item = P>) -> Result<Option<&Path>> {
+        let file = self.output.as_deref().filter(|_| !self.is_stdout());
+        if self.force && file.is_none() {
+            let reason = "--force needs a file to write to, and this goes to standard output";
+            return Err(Error::Usage(reason.to_string()));
         }
-        None => Ok(()),
+        check_outputs(&[file], inputs, self.force)?;
+        Ok(file)
     }
-}
 
-pub fn is_stdout(output: &Path) -> bool {
-    output == Path::new(STDOUT)
+    /// Returns true if standard output is named as the file.
+    pub fn is_stdout(&self) -> bool {
+        self.output.as_deref().is_some_and(|file| file == Path::new(STDOUT))
+    }
 }
 
 /// Parses the name of a file for output that cannot go to standard output, and refuses `-`.

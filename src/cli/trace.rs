@@ -12,7 +12,6 @@ enum Code {
     Rust,
 }
 
-/// Flags of `trace`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An evaluation whose numbers have the types of this file records itself: 'gputexel tune ENGINE-TRACE POSITIONS' tunes it, \

@@ -10,7 +10,6 @@ use gputexel::model::named_parameters;
 use super::context::Context;
 use super::subcommand::Subcommand;
 
-/// Flags of `uci`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Commands are read from standard input until quit or end of input; a search with limits finishes \

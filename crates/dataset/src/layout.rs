@@ -208,18 +208,6 @@ impl Layout {
         minus.for_each(|&id| push(id, -1.0));
     }
 
-    /// Returns the start of every row in the entry arrays, and the end of the last one.
-    pub fn row_starts(&self) -> Vec<u32> {
-        let mut starts = Vec::with_capacity(self.positions() + 1);
-        for shape in &self.shapes {
-            starts.extend(
-                (0..shape.positions.len()).map(|i| (shape.first_entry + i * shape.row_length()) as u32),
-            );
-        }
-        starts.push(self.ids.len() as u32);
-        starts
-    }
-
     /// Returns the buckets that overlap a range of positions, with their intersection. Keeps memory below its
     /// limit while iterating, since most passes over positions use it.
     #[inline]

@@ -219,10 +219,6 @@ impl Dataset {
         !self.games.is_empty()
     }
 
-    pub fn has_weights(&self) -> bool {
-        !self.weights.is_empty()
-    }
-
     /// Returns the weights of positions in the loss; empty when all are 1.
     #[inline]
     pub fn weights(&self) -> &[f32] {

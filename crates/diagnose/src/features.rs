@@ -34,7 +34,6 @@ pub struct Support {
 pub struct GroupSupport {
     pub name: String,
     pub features: usize,
-    /// Number of features that never occur.
     pub unseen: usize,
     pub rare: usize,
     /// Number of features that never occur in each third of the phase, opening first.

@@ -54,7 +54,6 @@ pub enum SearchVerdict {
     CannotTell,
 }
 
-/// Correlations of results and evaluations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LabelFindings {
     /// Evaluations under the parameters, over all positions.

@@ -10,7 +10,6 @@ mod features;
 mod gradient;
 pub mod info;
 mod labels;
-mod order;
 mod phases;
 mod request;
 mod scores;
@@ -36,12 +35,22 @@ use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::LossKind;
 use gputexel_ingest::trace::{Comparison, Outlier, PositionFacts, Reference};
 use gputexel_io::{Error, Result};
+use gputexel_model::{FeatureSet, ParameterFile, Prior};
+use std::path::Path;
 
 /// Checks the largest difference, in centipawns, that counts as equal.
 pub fn check_tolerance(cp: f64) -> Result<()> {
     match cp.is_finite() && cp >= 0.0 {
         true => Ok(()),
         false => Err(Error::Usage(format!("tolerance {cp}: must be 0 or a positive number"))),
+    }
+}
+
+/// The values of a file at a path, or those that the features begin with.
+fn values_of(file: Option<&ParameterFile>, path: Option<&Path>, set: &FeatureSet) -> Result<Vec<f64>> {
+    match file.zip(path) {
+        Some((file, path)) => file.theta(set, path),
+        None => Prior::default_for(set).theta(set),
     }
 }
 
@@ -167,7 +176,7 @@ pub fn check(
         let tolerance_cp = reference.tolerance_cp;
         let printed = data.static_evaluations();
         let compared = Compared { data, printed, set, tolerance_cp, is_played: false };
-        found.explanation = explanation::explain(&compared, theta, facts)?;
+        found.explanation = explanation::explain(&compared, theta, None, facts)?;
     }
     let labels = LabelFindings::new(data, theta, comparison);
     let gradient = GradientFindings::new(data, theta, settings)?;

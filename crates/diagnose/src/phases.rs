@@ -14,7 +14,6 @@ pub(super) fn parameter_name(set: &FeatureSet, at: usize) -> String {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseRow {
-    /// Lowest phase units.
     pub from: u16,
     /// Highest phase units.
     pub to: u16,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CheckSettings, Findings, check, check_tolerance, compare};
+use super::{CheckSettings, Findings, check, check_tolerance, compare, values_of};
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::extraction::Hooks;
@@ -10,7 +10,7 @@ use gputexel_ingest::trace::{
     Comparison, CompiledSchema, ImportSettings, PositionFacts, Reference, SourceReport, import,
 };
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureSet, ParameterFile, Prior};
+use gputexel_model::ParameterFile;
 use gputexel_tune::{exact_scores, fit_scale};
 use serde::Serialize;
 
@@ -73,17 +73,10 @@ impl CheckRequest {
         Ok(Checked { findings, features: data.feature_count(), sources })
     }
 
-    fn theta(&self, parameters: Option<&ParameterFile>, set: &FeatureSet) -> Result<Vec<f64>> {
-        match (parameters, &self.params) {
-            (Some(file), Some(path)) => file.theta(set, path),
-            _ => Prior::default_for(set).theta(set),
-        }
-    }
-
     fn read_datasets(&self, parameters: Option<&ParameterFile>) -> Result<Read> {
         let data = dataset::read_many(&self.inputs)?;
         let set = &data.metadata().feature_set;
-        let theta = self.theta(parameters, set)?;
+        let theta = values_of(parameters, self.params.as_deref(), set)?;
         let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?;
         let comparison = compare(&data, &reference);
         Ok(Read { data, theta, reference, comparison, facts: Vec::new(), sources: None })
@@ -98,7 +91,7 @@ impl CheckRequest {
     ) -> Result<Read> {
         let mut settings = ImportSettings::new(CompiledSchema::read(schema)?);
         let set = settings.schema.feature_set();
-        let theta = self.theta(parameters, set)?;
+        let theta = values_of(parameters, self.params.as_deref(), set)?;
         let reference = Reference::try_new(set, theta.clone(), self.tolerance_cp)?;
         settings.reference = Some(reference.clone());
         settings.max_bad_share = self.max_bad_share;

@@ -37,7 +37,7 @@ pub use layers::is_compressed;
 pub use lines::{LINE_BYTES, Lines, Text};
 pub use median::median;
 pub use messages::{
-    counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number,
+    counted, did_you_mean, escaped, grouped, is_active, most_alike, printable, shown, shown_number, some_of,
     weight_text,
 };
 pub use names::{any_of, unknown_name, unknown_value};

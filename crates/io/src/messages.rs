@@ -79,6 +79,16 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// Joins at most `most` names, and says how many more there are.
+pub fn some_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let some: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    let more = match names.len() - some.len() {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    some.join(", ") + &more
+}
+
 /// Formats a number for a message, in few digits even if it is huge or tiny.
 pub fn shown_number(value: f64) -> String {
     match value.abs() {

@@ -95,10 +95,6 @@ impl PieceValues {
         out
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.tables.is_empty()
-    }
-
     /// The worth of the piece in a phase: what it counts, and the mean of each table, each entry with its weight. `None`
     /// if all weights are 0.
     pub fn worth(

@@ -208,7 +208,7 @@ fn configuration(record: &MatchRecord, name: &str) -> Vec<(String, String)> {
     }
     row("openings", config.play.openings.describe(config.play.seed));
     if let Some(sprt) = &config.sprt {
-        row("test", format!("elo0 {}, elo1 {}", sprt.elo0(), sprt.elo1()));
+        row("test", format!("elo0 {}, elo1 {}", sprt.elo0, sprt.elo1));
     }
     row("begun", config.play.head.date.clone());
     if !config.play.head.command_line.is_empty() {

@@ -33,7 +33,6 @@ pub struct MatchRecord {
 }
 
 impl MatchRecord {
-    /// Reads the journal of a match.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut finished: BTreeMap<u64, PairSummary> = BTreeMap::new();
         let config: MatchConfig = read_pairs(folder, |mut pair: PairSummary| {

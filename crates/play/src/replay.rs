@@ -54,7 +54,6 @@ impl Replay<'_> {
         Err(other_engine(engine, &reason, what))
     }
 
-    /// With the first pair of a journal.
     pub fn compare_first(&self, pair: &PairSummary, engine: &str, what: &str) -> Result<Option<String>> {
         let moves = pair.pgn.split("\n\n").nth(1).filter(|_| !pair.games[0].end.is_failure());
         moves.map_or(Ok(None), |moves| self.compare(moves, engine, what))

@@ -39,10 +39,10 @@ const GAMES_FILE: &str = "games.pgn";
 /// ```
 pub struct Match {
     config: MatchConfig,
-    settings: MatchSettings,
+    pub settings: MatchSettings,
     openings: Openings,
     contestants: [Contestant; 2],
-    seating: Seating,
+    pub seating: Seating,
     stop: StopFlag,
     done: BTreeMap<u64, PairSummary>,
     place: Option<(RunFolder, RunLog<PairSummary>)>,
@@ -109,14 +109,6 @@ impl Match {
         };
         let (done, place) = (BTreeMap::new(), None);
         Ok(Self { config, settings, openings, contestants, seating, stop, done, place })
-    }
-
-    pub fn settings(&self) -> &MatchSettings {
-        &self.settings
-    }
-
-    pub fn seating(&self) -> &Seating {
-        &self.seating
     }
 
     pub fn known_pairs(&self) -> u64 {

@@ -79,7 +79,6 @@ pub struct ProgramDiagnostics {
     pub positions: u64,
     /// The sums that terms are functions of.
     pub sums: Vec<SumDiagnostics>,
-    /// The terms.
     pub terms: Vec<TermDiagnostics>,
     pub adjustments: Vec<AdjustmentDiagnostics>,
     pub factor: Option<FactorDiagnostics>,

@@ -1,6 +1,7 @@
 //! Report of any kind of run.
 
 use crate::html::{Live, MatchReport, RunReport, SpsaReport, Stage};
+use gputexel_io::some_of;
 
 #[derive(Clone, Debug)]
 pub enum Report {
@@ -49,11 +50,7 @@ impl Report {
         let Self::Run(report) = self else { return String::new() };
         let rows = report.inputs.iter().flat_map(|inputs| &inputs.rows).filter_map(|row| row.first());
         let names: Vec<&str> = rows.filter_map(|path| path.rsplit(['/', '\\']).next()).collect();
-        match names[..] {
-            [] => String::new(),
-            [name] => name.to_string(),
-            [name, ..] => format!("{name} and {} more", names.len() - 1),
-        }
+        some_of(&names, 1)
     }
 
     /// Its error on held-out positions: the change against the prior if it is judged, else the loss; empty if

@@ -6,7 +6,6 @@ use gputexel_ingest::extraction::Target;
 use gputexel_io::{Advice, Error, Result};
 use gputexel_tune::{BlendRecord, fit_scale};
 
-/// Share of the search score in the targets of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlendShare {
     Given(f64),

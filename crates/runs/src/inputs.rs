@@ -10,7 +10,7 @@ use gputexel_dataset::{Dataset, read};
 use gputexel_ingest::extraction::{self, ExtractSettings, Hooks, Progress, Report};
 use gputexel_io::input::{CONTAINER_BYTES, is_container};
 use gputexel_io::run_folder::{Kind, RunFolder, run_of};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, some_of};
 use gputexel_model::{FeatureKind, FeatureSet};
 use gputexel_tune::RunRecord;
 
@@ -52,9 +52,8 @@ pub(crate) fn passed_over(inputs: &[PathBuf]) -> Option<String> {
         let is_games = |name: &String| name.split('.').skip(1).any(|ending| GAMES.contains(&ending));
         let mut names: Vec<String> = names.filter(is_games).collect();
         names.sort();
-        let first = names.first()?;
-        let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
-        Some(format!("of the folder {}, datasets (*.bin) are read, not {first}{more}", folder.display()))
+        let some = Some(some_of(&names, 1)).filter(|some| !some.is_empty())?;
+        Some(format!("of the folder {}, datasets (*.bin) are read, not {some}", folder.display()))
     });
     texts.next()
 }

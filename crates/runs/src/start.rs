@@ -105,19 +105,19 @@ impl Beginning<'_, '_> {
         settings: &ExtractSettings,
         folder: Option<&RunFolder>,
     ) -> Result<Positions<'static>> {
-        let Some(folder) = folder else {
-            let temporary = temporary_folder()?;
-            let path = temporary.path().join(DATASET);
-            let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
-            (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
-            let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
-            return Ok(Positions { data: Cow::Owned(data), paths: Vec::new(), made: None });
+        let temporary;
+        let path = match folder {
+            Some(folder) => self.dataset_in(folder)?,
+            None => {
+                temporary = temporary_folder()?;
+                temporary.path().join(DATASET)
+            }
         };
-        let path = self.dataset_in(folder)?;
         let report = extract_to(inputs, settings, &path, self.stop, self.observe)?;
         (self.observe)(RunEvent::Extracted { report: &report, output: &path })?;
         let data = dataset::read(&path)?.with_sections(self.settings.sections)?;
-        Ok(Positions { data: Cow::Owned(data), paths: vec![path], made: None })
+        let paths = if folder.is_some() { vec![path] } else { Vec::new() };
+        Ok(Positions { data: Cow::Owned(data), paths, made: None })
     }
 
     /// Returns the file for the dataset that a run makes.

@@ -14,7 +14,7 @@ use super::transaction::refuse_interrupted;
 use super::tune::plan_tune;
 use gputexel_io::{Error, Result, counted, shown};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockState {
     Ready,
@@ -22,10 +22,11 @@ pub enum BlockState {
     Done,
     Missing,
     Several,
+    #[default]
     Unreadable,
 }
 
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct BlockCheck {
     /// The name of its context; empty for a plain patch.
     pub name: String,
@@ -44,16 +45,7 @@ pub struct BlockCheck {
 
 impl BlockCheck {
     fn new(block: &Block) -> Self {
-        Self {
-            name: block.name.clone(),
-            line: block.line,
-            file: PathBuf::new(),
-            state: BlockState::Unreadable,
-            source_lines: Vec::new(),
-            values: Vec::new(),
-            near: None,
-            problems: Vec::new(),
-        }
+        Self { name: block.name.clone(), line: block.line, ..Self::default() }
     }
 
     fn of(p: &Placed<'_>, state: &State, source: &Source) -> Self {

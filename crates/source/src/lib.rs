@@ -42,7 +42,6 @@ fn read_text(path: &Path) -> Result<String> {
     Ok(utf8(&bytes, path)?.to_string())
 }
 
-/// Bytes as UTF-8 text.
 pub fn utf8<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str> {
     std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];

@@ -37,7 +37,6 @@ impl Literal {
     }
 }
 
-/// A source and its literals.
 #[derive(Debug)]
 pub struct Source {
     pub(crate) loaded: Loaded,

@@ -71,7 +71,6 @@ impl Guess {
         Ok(Self { name, start, min, max, integer: false, distance, elo })
     }
 
-    /// Refuses distances and Elos that are not positive.
     pub fn validate(&self) -> Result<()> {
         positive(&format!("{}: distance", self.name), self.distance)?;
         positive(&format!("{}: Elo", self.name), self.elo)

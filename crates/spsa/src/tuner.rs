@@ -255,17 +255,8 @@ impl Tuner {
         self.variables.iter().zip(&self.theta).map(|(v, theta)| v.rounded(*theta)).collect()
     }
 
-    /// Pairs told, by the score of the plus side in half points.
-    pub fn pairs(&self) -> &[u64; 5] {
-        &self.pairs
-    }
-
     pub fn completed_pairs(&self) -> u64 {
         self.pairs.iter().sum()
-    }
-
-    pub fn pending(&self) -> usize {
-        self.pending.len()
     }
 
     /// True if all N pairs were told.

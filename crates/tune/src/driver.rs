@@ -57,7 +57,6 @@ const PORTION_NUMBERS: usize = 1 << 25;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub reason: StopReason,
-    /// The best θ.
     pub parameters: Vec<f64>,
     /// The best z, from which θ was computed.
     pub z: Vec<f64>,

@@ -12,7 +12,6 @@ use super::context::Context;
 use super::scale::ScaleArgs;
 use super::subcommand::Subcommand;
 
-/// Flags of `compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Changes are from A to B. Parameters are matched by name, so feature sets that only partly overlap can be \

@@ -15,7 +15,6 @@ use super::output::print_result;
 use super::settings::parsed;
 use super::subcommand::{Subcommand, short_help};
 
-/// Flags of `match`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[
@@ -121,8 +120,8 @@ impl Subcommand for MatchArgs {
 
 fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
     let folder = prepared.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    let MatchSettings { pairs, sprt, .. } = *prepared.settings();
-    warn(&prepared.seating().warnings, prepared.folder(), context);
+    let MatchSettings { pairs, sprt, .. } = prepared.settings;
+    warn(&prepared.seating.warnings, prepared.folder(), context);
     let games = 2 * pairs;
     let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
     let bar = progress.bar();

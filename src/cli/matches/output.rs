@@ -69,14 +69,14 @@ pub fn table(finished: &FinishedMatch, conclusion: &Conclusion) -> String {
                 "SPRT        {}, LLR {:.2} ({low:.2} to {high:.2}), elo0 {}, elo1 {}{}\n",
                 sprt.state(&tally.pairs),
                 sprt.llr(&tally.pairs),
-                sprt.elo0(),
-                sprt.elo1(),
-                match sprt.model() {
+                sprt.elo0,
+                sprt.elo1,
+                match sprt.model {
                     EloModel::Logistic => "",
                     EloModel::Normalized => " (normalized Elo)",
                 }
             );
-            if sprt.model() == EloModel::Normalized {
+            if sprt.model == EloModel::Normalized {
                 let normalized = tally.pairs.normalized_elo();
                 text += &format!("normalized  {:+.1} ± {:.1} Elo\n", normalized.elo, normalized.error95);
             }
@@ -117,7 +117,7 @@ pub fn json(finished: &FinishedMatch, conclusion: &Conclusion) -> Value {
     let (elo, book) = (tally.pairs.elo(), finished.openings.book());
     let sprt = settings.sprt.as_ref().map(|sprt| {
         json!({
-            "elo0": sprt.elo0(), "elo1": sprt.elo1(), "model": sprt.model(), "bounds": sprt.bounds(),
+            "elo0": sprt.elo0, "elo1": sprt.elo1, "model": sprt.model, "bounds": sprt.bounds(),
             "llr": sprt.llr(&tally.pairs), "state": sprt.state(&tally.pairs),
         })
     });

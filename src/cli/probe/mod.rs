@@ -57,7 +57,6 @@ gputexel probe /usr/games/glaurung positions.epd -o glaurung.bin\n  \
 gputexel probe ./engine positions.epd -o d.bin --option 'Mobility*' --set Hash=1\n  \
 gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters list.params";
 
-/// Flags of `probe`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

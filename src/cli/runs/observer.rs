@@ -7,7 +7,6 @@ use gputexel::chess::selection::Reason;
 use gputexel::evaluator::Fallback;
 use gputexel::extraction::Report;
 use gputexel::io::run_folder::SO_FAR;
-use gputexel::optimizer::SwarmDetails;
 use gputexel::run::{Deciding, RunEvent, Start};
 use gputexel::trace::ImportReport;
 use gputexel::tuning::{EpochRecord, Stopping};
@@ -137,7 +136,7 @@ impl<'a> Observer<'a> {
                 self.progress = Some(Progress::begin(self.context, &start, self.verbose));
             }
             RunEvent::Epoch { record, pairs } => {
-                self.progress.as_mut().map_or(Ok(()), |progress| progress.epoch(record, pairs))?;
+                self.progress.iter_mut().for_each(|progress| progress.epoch(record, pairs));
             }
             RunEvent::Replaced(Fallback { error, evaluator }) => {
                 self.warn(|| note!("gputexel: warning: {error}; continuing on the {evaluator}"));
@@ -266,7 +265,6 @@ impl Resamples {
     }
 }
 
-/// Prints warnings about the inputs and, if the user is `told`, what was extracted.
 /// Prints where traced positions come from.
 fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
     for source in &report.sources {
@@ -283,6 +281,7 @@ fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
     if told { print_text(&format!("numbers     {}\n", grouped(report.features as u64))) } else { Ok(()) }
 }
 
+/// Prints warnings about the inputs and, if the user is `told`, what was extracted.
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
     for source in &report.sources {
         let record = &source.record;
@@ -337,22 +336,15 @@ impl Progress {
         }
     }
 
-    fn epoch(&mut self, record: &EpochRecord, pairs: u64) -> Result<()> {
-        let EpochRecord { seconds, ref details, .. } = *record;
-        let swarms = details.as_ref();
+    fn epoch(&mut self, record: &EpochRecord, pairs: u64) {
+        let EpochRecord { epoch, loss, held_out, seconds, ref details, .. } = *record;
         let rate = pairs as f64 / (seconds - self.last_seconds).max(1e-9);
         self.last_seconds = seconds;
-        self.show(record, rate, swarms);
-        Ok(())
-    }
-
-    fn show(&mut self, record: &EpochRecord, rate: f64, swarms: Option<&SwarmDetails>) {
-        let EpochRecord { epoch, loss, held_out, seconds, .. } = *record;
         let left = seconds / epoch as f64 * (self.stopping.epochs.saturating_sub(epoch)) as f64;
         let left = self.stopping.seconds.map_or(left, |limit| left.min((limit - seconds).max(0.0)));
         // Most runs that end within a second converge long before their last epoch.
         let left = if seconds < 1.0 { String::new() } else { format!(", at most {} left", duration(left)) };
-        let is_swarm = swarms.is_some();
+        let is_swarm = details.is_some();
         let Some(lines) = &mut self.lines else {
             // What matters most comes first: the terminal may be narrow.
             let name = if is_swarm { "best" } else { "loss" };
@@ -361,7 +353,7 @@ impl Progress {
             self.bar.set_message(format!(", {}{left}, {name} {loss:.6}{held_out}", duration(seconds)));
             return;
         };
-        let swarms = swarms.map(|swarms| {
+        let swarms = details.as_ref().map(|swarms| {
             format!("  swarms: median {:.6}, worst {:.6}", swarms.swarm_median, swarms.swarm_worst)
         });
         let (noun, label) = match (is_swarm, self.regularizes) {

@@ -3,16 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use gputexel::io::{check_target, write_atomically};
+use gputexel::io::write_atomically;
 use gputexel::spsa::lists::{ListFormat, Written, parse_list, read_list, write_list};
 use gputexel::{Error, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::context::Context;
 use super::super::output::write_stdout;
-use super::super::target::{check_file_flags, or_stdout};
+use super::super::target::OutputArgs;
 
-/// Flags of `spsa convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = after_help())]
 pub struct ConvertArgs {
@@ -25,12 +24,8 @@ pub struct ConvertArgs {
     /// Input format [default: from the content and file extension]
     #[arg(long, value_name = "FORMAT")]
     from: Option<ListFormat>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn after_help() -> String {
@@ -43,9 +38,7 @@ fn after_help() -> String {
 }
 
 pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let output = or_stdout(&args.output);
-    check_target(output, args.force)?;
+    let output = args.output.file::<&str>([])?;
     let mut list = if args.input == Path::new("-") {
         let name = "standard input";
         let bytes = gputexel::io::read_limited(std::io::stdin().lock(), gputexel::io::SETTINGS_BYTES)
@@ -60,20 +53,25 @@ pub fn run(args: &ConvertArgs, context: &Context) -> anyhow::Result<()> {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
-        let mut report = json!({
+        let report = json!({
             "from": list.format.to_string(), "to": args.to.to_string(),
             "parameters": list.entries, "notes": list.notes,
         });
-        match output {
-            Some(path) => report["output"] = json!(path.display().to_string()),
-            None => report["text"] = json!(text),
-        }
-        return Ok(write_stdout(&format!("{report}\n"))?);
+        return Ok(print_report(report, output, &text)?);
     }
     if output.is_none() {
         write_stdout(&text)?;
     }
     Ok(remark(&list.notes, context)?)
+}
+
+/// Prints JSON with the file that was written, or else its text.
+pub fn print_report(mut report: Value, output: Option<&Path>, text: &str) -> Result<()> {
+    match output {
+        Some(path) => report["output"] = json!(path.display().to_string()),
+        None => report["text"] = json!(text),
+    }
+    write_stdout(&format!("{report}\n"))
 }
 
 pub fn remark(notes: &[String], context: &Context) -> Result<()> {

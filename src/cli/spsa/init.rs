@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gputexel::Error;
-use gputexel::io::{check_target, write_atomically};
+use gputexel::io::write_atomically;
 use gputexel::matches::TimeControl;
 use gputexel::matches::client::Setting;
 use gputexel::spsa::MethodKind;
@@ -12,10 +12,9 @@ use serde_json::json;
 
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
-use super::super::target::{check_file_flags, or_stdout};
-use super::convert::remark;
+use super::super::target::OutputArgs;
+use super::convert::{print_report, remark};
 
-/// Flags of `spsa init`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Parameters of a UCI engine are its spin options; without --tune, all except those that are not tuned, such \
@@ -65,18 +64,12 @@ pub struct InitArgs {
     /// Seconds for the engine to become ready [default: 30]
     #[arg(long, value_name = "SECONDS", requires = "engine")]
     start_deadline: Option<f64>,
-    /// Output file [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Overwrite an existing file
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
-    check_file_flags(&args.output, &[("--force", args.force)])?;
-    let output = or_stdout(&args.output);
-    check_target(output, args.force)?;
+    let output = args.output.file::<&str>([])?;
     let options = DraftOptions {
         tune: args.tune.clone(),
         list: args.params.as_ref().map(PathBuf::from),
@@ -103,15 +96,8 @@ pub fn run(args: &InitArgs, context: &Context) -> anyhow::Result<()> {
         write_atomically(path, text.as_bytes())?;
     }
     if context.json {
-        let mut report = json!({
-            "parameters": parameters, "notes": draft.notes,
-            "left_out": draft.left_out,
-        });
-        match output {
-            Some(path) => report["output"] = json!(path.display().to_string()),
-            None => report["text"] = json!(text),
-        }
-        return Ok(write_stdout(&format!("{report}\n"))?);
+        let report = json!({ "parameters": parameters, "notes": draft.notes, "left_out": draft.left_out });
+        return Ok(print_report(report, output, &text)?);
     }
     match output {
         None => write_stdout(&text)?,

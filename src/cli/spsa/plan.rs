@@ -16,7 +16,6 @@ use super::super::output::{print_text, write_stdout};
 use super::super::table::{aligned, grouped};
 use super::simulate::bar;
 
-/// Flags of `spsa plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A guess for a parameter is how far its best value may be from the start and how much Elo can be \

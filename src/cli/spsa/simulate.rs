@@ -18,7 +18,6 @@ use super::super::table::{aligned, counted};
 
 const MAX_REPEATS: usize = 100_000;
 
-/// Flags of `spsa simulate`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Strength is quadratic in every parameter, the draw rate is fixed, and an iteration is a \

@@ -115,7 +115,7 @@ fn carry_out(
     context: &Context,
     backend: &Backend,
 ) -> anyhow::Result<()> {
-    let (config, folder) = (sweep.config(), sweep.folder());
+    let (config, folder) = (sweep.config(), sweep.folder.as_ref());
     sweep.warnings().iter().for_each(|warning| note!("gputexel: warning: {warning}"));
     let talks = !context.quiet && !context.json;
     let announce = Cell::new(talks);

@@ -15,7 +15,6 @@ use super::context::Context;
 use super::scale::ScaleArgs;
 use super::subcommand::{Subcommand, short_help};
 
-/// Flags of `sweep`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

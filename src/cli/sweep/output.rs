@@ -8,7 +8,7 @@ use super::super::scale::scale_forms;
 use super::super::table::{aligned, counted, grouped};
 
 pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
-    let (config, data) = (sweep.config(), sweep.data());
+    let (config, data) = (sweep.config(), &sweep.data);
     let mut out = String::new();
     let what = match data.has_games() {
         true => counted(data.metadata().games, "game"),
@@ -43,8 +43,8 @@ pub fn print_opening(sweep: &StartedSweep) -> Result<()> {
     if let Some(k) = config.blend_k {
         out += &format!("blend K     {}\n", scale_forms(k));
     }
-    out += &if let Some(folder) = sweep.folder() {
-        let how = if sweep.is_resumed() { " (resumed)" } else { "" };
+    out += &if let Some(folder) = &sweep.folder {
+        let how = if sweep.resumed { " (resumed)" } else { "" };
         format!("folder      {}{how}\n", folder.path().display())
     } else {
         "folder      none, nothing is kept: --out DIR keeps state, results and a report\n".to_string()

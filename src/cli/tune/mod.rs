@@ -99,7 +99,6 @@ impl RunArgs {
     }
 }
 
-/// Flags of `tune`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["out", "resume", "verbose", "prior", "holdout", "freeze", "round"])),

@@ -7,26 +7,25 @@ use std::path::PathBuf;
 use gputexel::Error;
 use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
-    ChangedRows, EvaluationKind, StartValues, Suspect, SuspectedOrder, Verdict, Verification,
-    VerificationRequest,
+    ChangedRows, EvaluationKind, StartValues, Verdict, Verification, VerificationRequest,
 };
 use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
-use super::check::{self, outliers};
+use super::check::{explained, outliers, unusable};
 use super::context::Context;
 use super::output::print_result;
 use super::reading_progress::with_progress;
 use super::subcommand::{Subcommand, short_help};
-use super::table::{counted, grouped};
+use super::table::{counted, grouped, some_of};
 use super::trace_command::TraceCommandArgs;
 use probed::{EngineArgs, Probed};
 
-const LISTED: usize = 24;
 const UNSEEN: usize = 6;
+/// Share of the differences that a change must explain to be named as one of several reasons.
+const CLAIMED: f64 = 0.5;
 
-/// Flags of `verify`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&["params", "schema", "before", "trace-command", "as-built", "set"])),
@@ -187,18 +186,18 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 [first, ..] => first.display().to_string(),
             }
         ),
-        Verdict::Other { suspects, explained } => {
-            let cause = found.explanation.as_ref().and_then(Explanation::cause);
-            let what = match &suspects[..] {
-                _ if cause.is_some() => cause.clone().unwrap_or_default(),
-                [] if args.played.is_some() => {
+        Verdict::Other => {
+            let explanation = found.explanation.as_ref();
+            let most = explanation.and_then(|one| one.partial.first()).filter(|one| one.reduction >= CLAIMED);
+            let what = match (explanation.and_then(Explanation::cause), most) {
+                (Some(cause), _) => cause,
+                _ if args.played.is_some() => {
                     "does only one of the builds have some code (#ifdef GPUTEXEL), or is a number not recorded? Compare the \
                      positions listed"
                         .to_string()
                 }
-                [] => "compare the positions listed with the engine's evaluation".to_string(),
-                [Suspect { name, order }] => format!("'{name}' {}", order.words()),
-                more => format!("see the {} tables listed", more.len()),
+                (None, Some(most)) => format!("{}, and there is more", most.text),
+                (None, None) => "compare the positions listed with the engine's evaluation".to_string(),
             };
             let rows = match found.rows.as_ref().and_then(|rows| rows.changed) {
                 Some(changed @ 1..) => {
@@ -206,13 +205,12 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 }
                 _ => String::new(),
             };
-            let sure = if *explained || suspects.is_empty() || cause.is_some() { "" } else { ", and there is more" };
             let unseen = match unseen_text(found) {
                 Some(text) => format!("; {text}: does the engine use them?"),
                 None => String::new(),
             };
             format!(
-                "{} of {} evaluations are not those of the {}: {what}{sure}{rows}{unseen}",
+                "{} of {} evaluations are not those of the {}: {what}{rows}{unseen}",
                 grouped(found.differing),
                 grouped(found.compared),
                 if args.params.is_some() { "tuned values" } else { "trace" },
@@ -223,14 +221,7 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
 }
 
 fn describe(found: &Verification, args: &VerifyArgs) -> String {
-    let mut text = String::new();
-    for source in found.sources.iter().flatten() {
-        if source.bad_lines > 0 {
-            let (bad, path) = (grouped(source.bad_lines), &source.record.path);
-            text += &format!("{path}: {bad} of {} unusable\n", counted(source.record.records, "line"));
-        }
-        source.complaints.iter().for_each(|line| text += &format!("  {line}\n"));
-    }
+    let mut text: String = found.sources.iter().flatten().map(unusable).collect();
     let values = if found.whole { ", rounded to whole numbers" } else { "" };
     let is_played = args.played.is_some();
     let exact = match is_played {
@@ -287,8 +278,11 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
     match &found.verdict {
         Verdict::Tuned if args.params.is_none() => text += "verified    what is recorded is what is played\n",
         Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
-        Verdict::Other { suspects, explained } => {
-            describe_suspects(&mut text, found, suspects, *explained, args)
+        Verdict::Other => {
+            text += "\n";
+            text += &explained(found.explanation.as_ref());
+            let names = if args.params.is_some() { ["engine", "tuned"] } else { ["played", "recorded"] };
+            text += &outliers(&found.worst, names, &args.inputs, args.schema.is_some());
         }
         Verdict::Start | Verdict::Indistinguishable | Verdict::OtherRows => {}
     }
@@ -298,43 +292,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
 /// A note if the trace does not show some values of the run.
 fn unseen_text(found: &Verification) -> Option<String> {
     let text = |value: &ValueChange| if value.is_change() { value.to_string() } else { value.name.clone() };
-    let shown: Vec<String> = found.unseen.iter().take(UNSEEN).map(text).collect();
-    let more = match found.unseen.len().saturating_sub(UNSEEN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let unseen: Vec<String> = found.unseen.iter().map(text).collect();
     let what = if found.unseen.iter().any(ValueChange::is_change) { "changed values" } else { "values" };
-    let list = shown.join(", ");
-    (!shown.is_empty()).then(|| format!("the trace never shows these {what}: {list}{more}"))
-}
-
-fn describe_suspects(
-    text: &mut String,
-    found: &Verification,
-    suspects: &[Suspect],
-    explained: bool,
-    args: &VerifyArgs,
-) {
-    if !suspects.is_empty() {
-        *text += match explained {
-            true => "\nall evaluations are explained by this:\n",
-            false => "\nsome of it is explained by this, but not all:\n",
-        };
-    }
-    for Suspect { name, order } in suspects.iter().take(LISTED) {
-        *text += &format!("  {name}: {}\n", order.words());
-    }
-    if suspects.len() > LISTED {
-        *text += &format!("  and {} more\n", suspects.len() - LISTED);
-    }
-    let mirrored = |suspect: &Suspect| {
-        matches!(suspect.order, SuspectedOrder::RanksMirrored | SuspectedOrder::FilesMirrored)
-    };
-    if suspects.iter().any(mirrored) {
-        *text += "  (the marker of a table names its first square: docs/patch.md, \"Tables\")\n";
-    }
-    *text += "\n";
-    *text += &check::explained(found.explanation.as_ref());
-    let names = if args.params.is_some() { ["engine", "tuned"] } else { ["played", "recorded"] };
-    *text += &outliers(&found.worst, names, &args.inputs, args.schema.is_some());
+    (!unseen.is_empty()).then(|| format!("the trace never shows these {what}: {}", some_of(&unseen, UNSEEN)))
 }

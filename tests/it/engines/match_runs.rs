@@ -142,7 +142,7 @@ fn a_sequential_test_decides_on_pairs_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let book = folder.path().join("book.epd");
     std::fs::write(&book, "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1\n").unwrap();
-    let openings = Openings::read(&book, 16, 1).unwrap();
+    let openings = Openings::read(Some(&book), 16, 1).unwrap();
     let mut totals = Vec::new();
     for concurrency in [1, 3] {
         let mut settings = settings(1000, concurrency);

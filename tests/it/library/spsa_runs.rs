@@ -53,7 +53,7 @@ fn runs_are_the_same_recorded_or_not_and_interrupted_or_not() {
     for name in ["spsa.jsonl", "log.csv", "values.csv", "values.uci", "params.json"] {
         assert!(folder.path().join(name).is_file(), "{name}");
     }
-    let (header, state) = (resumed.header(), resumed.state());
+    let (header, state) = (&resumed.header, resumed.state());
     let conclusion = conclude(folder.path(), header, state).unwrap();
     let summary = summary(folder.path(), header, state, &conclusion, None);
     assert_eq!((summary["pairs_told"].u64(), summary["games"].u64()), (12, 24));
@@ -104,7 +104,7 @@ fn pairs_near_a_bound_are_recorded_and_replayed() {
     assert!(lines[1].contains("\"near\":[{\"i\":0,"), "{}", lines[1]);
     std::fs::write(&path, format!("{}\n", lines[..6].join("\n"))).unwrap();
     let mut resumed = resumed(folder.path());
-    assert_eq!(config, resumed.header().config);
+    assert_eq!(config, resumed.header.config);
     resumed.run(|_| ()).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
 }

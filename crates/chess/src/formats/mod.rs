@@ -128,7 +128,6 @@ impl Format {
         self.spec().output.is_some_and(|output| output.has_games_and_weights)
     }
 
-    /// Returns the size of a chunk, bytes.
     pub fn chunk_bytes(self) -> usize {
         self.spec().chunk_bytes
     }

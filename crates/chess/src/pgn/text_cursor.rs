@@ -31,7 +31,6 @@ impl<'a> TextCursor<'a> {
         &self.text[self.at..]
     }
 
-    /// Returns the text passed since an earlier offset.
     pub fn since(&self, offset: usize) -> &'a [u8] {
         self.text.get(offset..self.at).unwrap_or_default()
     }

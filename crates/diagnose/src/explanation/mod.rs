@@ -3,6 +3,7 @@
 
 mod counts;
 mod functions;
+mod order;
 mod presence;
 mod tables;
 mod values;
@@ -19,7 +20,7 @@ pub use self::presence::Presence;
 use super::compared::Compared;
 
 /// Number of rows that must differ before anything is concluded from them.
-pub(super) const MIN_DIFFERING: usize = 12;
+const MIN_DIFFERING: usize = 12;
 /// Share of rows that must agree after a change that is called the cause.
 const AGREE: f64 = 0.99;
 /// Share by which differences must become smaller after a change that is mentioned.
@@ -92,6 +93,7 @@ struct Rows<'a> {
     data: &'a Dataset,
     set: &'a FeatureSet,
     theta: &'a [f64],
+    before: Option<&'a [f64]>,
     tolerance_cp: f64,
     reference: Reference,
     rows: Vec<Row>,
@@ -108,7 +110,12 @@ struct Guess {
 const FREE: u32 = u32::MAX;
 
 impl<'a> Rows<'a> {
-    fn try_new(compared: &'a Compared<'a>, theta: &'a [f64], facts: &[PositionFacts]) -> Result<Self> {
+    fn try_new(
+        compared: &'a Compared<'a>,
+        theta: &'a [f64],
+        before: Option<&'a [f64]>,
+        facts: &[PositionFacts],
+    ) -> Result<Self> {
         let Compared { data, printed, set, tolerance_cp, .. } = *compared;
         let reference = compared.reference(theta)?;
         let mut sample = compared.sample(theta, DIFFERING, OTHERS)?;
@@ -120,7 +127,7 @@ impl<'a> Rows<'a> {
             Row { n, row, factor: 1.0, printed: f64::from(printed[n]), score, facts }
         };
         let rows = sample.iter().map(|&n| row(n as usize)).collect();
-        Ok(Self { compared, data, set, theta, tolerance_cp, reference, rows })
+        Ok(Self { compared, data, set, theta, before, tolerance_cp, reference, rows })
     }
 
     fn agrees(&self, score: f64, evaluation: f64) -> bool {
@@ -191,14 +198,16 @@ type Family = fn(&Rows<'_>) -> Result<Vec<Guess>>;
 const FAMILIES: [Family; 5] =
     [views::guesses, tables::guesses, values::guesses, counts::guesses, functions::guesses];
 
-/// Explains why evaluations under θ differ from those that the engine printed. `facts` say what is known of
+/// Explains why evaluations under θ differ from those that the engine printed. If it was written into the engine,
+/// `before` are the values that were there, or θ if they are unknown. `facts` say what is known of
 /// positions beside their rows, in the order of the dataset; they may be empty.
 pub(super) fn explain(
     compared: &Compared<'_>,
     theta: &[f64],
+    before: Option<&[f64]>,
     facts: &[PositionFacts],
 ) -> Result<Option<Explanation>> {
-    let rows = Rows::try_new(compared, theta, facts)?;
+    let rows = Rows::try_new(compared, theta, before, facts)?;
     let differing = rows.differing().count();
     if differing < MIN_DIFFERING {
         return Ok(None);

@@ -2,23 +2,24 @@
 
 use std::collections::HashSet;
 
+use super::order::Order;
 use super::values::slopes;
 use super::views::grows_with_pieces;
-use super::{Guess, Rows};
-use crate::order::SuspectedOrder;
-use gputexel_io::Result;
+use super::{Guess, Row, Rows};
+use gputexel_io::{Result, some_of};
 use gputexel_model::Part;
+use rayon::prelude::*;
 
-const ORDERS: [SuspectedOrder; 7] = [
-    SuspectedOrder::RanksMirrored,
-    SuspectedOrder::FilesMirrored,
-    SuspectedOrder::Reversed,
-    SuspectedOrder::PhasesSwapped,
-    SuspectedOrder::Negated,
-    SuspectedOrder::MgInBoth,
-    SuspectedOrder::EgInBoth,
-];
-
+/// Rows on which orders of single tables are tried.
+const TRIED: usize = 2500;
+/// Larger differences are clamped to this, centipawns: a few large ones should not hide the many.
+const LARGE_CP: f64 = 200.0;
+/// Maximum share of the misfit that may remain for a table to be added.
+const LEFT: f64 = 0.95;
+/// Maximum share that may remain after all: what explains less may do so by chance.
+const EXPLAINED: f64 = 0.5;
+/// Number of tables that are named together.
+const NAMED: usize = 24;
 const MOST_LEFT_OUT: usize = 12;
 /// Share of the squared differences that leaving out a phase of a table must remove.
 const NOTABLE: f64 = 0.05;
@@ -30,17 +31,75 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     single.extend(rows.set.tables());
     single.retain(|part| seen.insert(part.features.iter().map(|one| one.0).collect::<Vec<u32>>()));
     let mut out = Vec::new();
-    for order in ORDERS {
+    for order in Order::ALL {
         out.extend(throughout(rows, order, &parts)?);
-        for part in single.iter().filter(|_| parts.len() > 1) {
-            if let Some(theta) = order.apply(part, rows.theta, rows.theta, None) {
-                let text = format!("'{}' {} in the trace, or in its prior", part.name, order.words());
-                out.push(rows.with_values(&theta, 0, text)?);
-            }
-        }
+    }
+    if parts.len() > 1 {
+        out.extend(by_table(rows, single.clone())?);
     }
     out.extend(in_one_phase(rows, &single)?);
     Ok(out)
+}
+
+/// Tables in other orders, one by one, each time the one that explains most.
+fn by_table(rows: &Rows<'_>, mut parts: Vec<Part>) -> Result<Option<Guess>> {
+    let every = rows.rows.len().div_ceil(TRIED).max(1);
+    let misfit = |theta: &[f64]| -> Result<f64> {
+        let reference = rows.compared.reference(theta)?;
+        let of = |row: &Row| {
+            let difference = (reference.score_of_row(&row.row, &[]) - row.printed).abs();
+            (difference - rows.tolerance_cp).clamp(0.0, LARGE_CP)
+        };
+        Ok(rows.rows.iter().step_by(every).map(of).sum())
+    };
+    let mut theta = rows.theta.to_vec();
+    let all = misfit(&theta)?;
+    let mut least = all;
+    let mut found: Vec<(Order, Vec<String>)> = Vec::new();
+    let mut fitted = 0;
+    while least > 0.0 {
+        let orders = parts.iter().flat_map(|part| Order::ALL.map(|order| (part, order)));
+        let changes: Vec<(&Part, Order, Vec<f64>)> = orders
+            .filter_map(|(part, order)| {
+                Some((part, order, order.apply(part, &theta, rows.theta, rows.before)?))
+            })
+            .collect();
+        let tried: Result<Vec<f64>> = changes.par_iter().map(|change| misfit(&change.2)).collect();
+        // Among equals, the first, which is the simplest.
+        let best = tried?.into_iter().zip(changes).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((left, (part, order, changed))) = best.filter(|best| best.0 <= LEFT * least) else { break };
+        (least, theta, fitted) = (left, changed, fitted + 1);
+        let name = format!("'{}'", part.name);
+        match found.iter_mut().find(|one| one.0 == order) {
+            Some((_, names)) => names.push(name),
+            None => found.push((order, vec![name])),
+        }
+        let ids: HashSet<u32> = part.features.iter().map(|one| one.0).collect();
+        parts.retain(|part| part.features.iter().all(|one| !ids.contains(&one.0)));
+    }
+    if found.is_empty() || least > EXPLAINED * all {
+        return Ok(None);
+    }
+    let clause = |(order, names): &(Order, Vec<String>)| match &names[..] {
+        [name] => format!("{name} {}", order.words()),
+        more => format!("each of {} {}", some_of(more, NAMED), order.words()),
+    };
+    let clauses: Vec<String> = found.iter().map(clause).collect();
+    let text =
+        clauses.join(", ") + place(rows, found.iter().map(|one| one.0), " in the trace, or in its prior");
+    // A choice of one more table explains as easily as a number that is fitted.
+    rows.with_values(&theta, fitted - 1, text).map(Some)
+}
+
+/// Where tables may have another order: in an engine into which values were written, or in what it traces.
+fn place<'t>(rows: &Rows<'_>, mut orders: impl Iterator<Item = Order>, traced: &'t str) -> &'t str {
+    match rows.before {
+        None => traced,
+        Some(_) if orders.any(|order| matches!(order, Order::RanksMirrored | Order::FilesMirrored)) => {
+            ": the marker of a table names its first square (docs/patch.md, \"Tables\")"
+        }
+        Some(_) => "",
+    }
 }
 
 /// Leaves out the values of one phase of tables, one after the other, as long as differences shrink.
@@ -88,25 +147,24 @@ fn in_one_phase(rows: &Rows<'_>, parts: &[Part]) -> Result<Option<Guess>> {
     (!clauses.is_empty()).then(|| rows.with_values(&theta, 0, text)).transpose()
 }
 
-fn throughout(rows: &Rows<'_>, order: SuspectedOrder, parts: &[Part]) -> Result<Option<Guess>> {
+fn throughout(rows: &Rows<'_>, order: Order, parts: &[Part]) -> Result<Option<Guess>> {
     let mut all = rows.theta.to_vec();
     let mut changed = 0;
     for part in parts {
-        if let Some(theta) = order.apply(part, &all, rows.theta, None) {
+        if let Some(theta) = order.apply(part, &all, rows.theta, rows.before) {
             (all, changed) = (theta, changed + 1);
         }
     }
     if changed == 0 || changed == 1 && parts.len() > 1 {
         return Ok(None);
     }
+    let place = place(rows, std::iter::once(order), " in the trace, or in the priors");
     let text = match order {
         // The opposite sign of everything is that of "eval".
-        SuspectedOrder::Negated => return Ok(None),
-        SuspectedOrder::PhasesSwapped if grows_with_pieces(rows) == Some(false) => return Ok(None),
-        SuspectedOrder::PhasesSwapped => {
-            "middlegame and endgame are exchanged throughout, in the trace or in the priors".to_string()
-        }
-        _ => format!("every table {} in the trace, or in the priors", order.words()),
+        Order::Negated => return Ok(None),
+        Order::PhasesSwapped if grows_with_pieces(rows) == Some(false) => return Ok(None),
+        Order::PhasesSwapped => format!("middlegame and endgame are exchanged throughout{place}"),
+        _ => format!("every table {}{place}", order.words()),
     };
     rows.with_values(&all, 0, text).map(Some)
 }

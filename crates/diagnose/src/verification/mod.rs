@@ -2,7 +2,6 @@
 //! back.
 
 mod rows;
-mod suspects;
 
 use std::path::{Path, PathBuf};
 
@@ -17,16 +16,14 @@ use gputexel_ingest::trace::{
 };
 use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
 use gputexel_io::{Error, Result};
-use gputexel_model::{FeatureSet, ParameterFile, Prior, ValueChange};
+use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
-use super::check_tolerance;
 use super::compared::Compared;
 use super::explanation::{self, Explanation};
+use super::{check_tolerance, values_of};
 
-pub use super::order::SuspectedOrder;
 pub use rows::ChangedRows;
-pub use suspects::Suspect;
 
 /// The engine's previous values, as far as they are known.
 #[derive(Clone, Debug)]
@@ -78,12 +75,7 @@ pub enum Verdict {
     Indistinguishable,
     /// The engine traces different coefficients than before: positions or features have changed.
     OtherRows,
-    Other {
-        /// Possible explanations, best first.
-        suspects: Vec<Suspect>,
-        /// True if all evaluations agree with them.
-        explained: bool,
-    },
+    Other,
 }
 
 /// Mean squared errors of expected scores against results, with the run's K.
@@ -120,8 +112,7 @@ pub struct Verification {
     /// Values changed by the run that occur in no position of the trace, so that it is unknown which ones the
     /// engine uses.
     pub unseen: Vec<ValueChange>,
-    /// The change that would explain the differences, where other values do not; `None` if it was not looked
-    /// for.
+    /// The change that would explain the differences; `None` if it was not looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
     /// How well evaluations predict results; `None` without K.
@@ -179,9 +170,10 @@ impl VerificationRequest {
         if changed > 0 && changed >= out.differing / 2 {
             out.verdict = Verdict::OtherRows;
         }
-        if let Verdict::Other { explained: false, .. } = out.verdict {
+        if out.verdict == Verdict::Other {
             let values = if out.whole { rounded(&tuned) } else { tuned.clone() };
-            out.explanation = explanation::explain(&compared, &values, &facts)?;
+            let before = start.as_ref().unwrap_or(&values);
+            out.explanation = explanation::explain(&compared, &values, Some(before), &facts)?;
         }
         let unseen = data.occurrences().into_iter().enumerate().filter(|(_, count)| *count == 0);
         out.unseen =
@@ -197,10 +189,7 @@ impl VerificationRequest {
     }
 
     fn values(&self, file: Option<&ParameterFile>, set: &FeatureSet) -> Result<Vec<f64>> {
-        match (file, &self.params) {
-            (Some(file), Some(path)) => file.theta(set, path),
-            _ => Prior::default_for(set).theta(set),
-        }
+        values_of(file, self.params.as_deref(), set)
     }
 
     fn read(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
@@ -287,17 +276,16 @@ fn rounded(theta: &[f64]) -> Vec<f64> {
 
 impl Compared<'_> {
     fn verify(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verification> {
-        let rounded = rounded(tuned);
-        let (exact, whole) = (self.with(tuned)?, self.with(&rounded)?);
+        let (exact, whole) = (self.with(tuned)?, self.with(&rounded(tuned))?);
         let is_whole = whole.differing <= exact.differing;
-        let (values, found) = if is_whole { (&rounded[..], whole) } else { (tuned, exact) };
+        let found = if is_whole { whole } else { exact };
         let old = start.map(|start| self.with(start)).transpose()?;
         let differing_from_start = old.as_ref().map(|old| old.differing);
         let verdict = match (found.differing, differing_from_start) {
             (0, Some(0)) => Verdict::Indistinguishable,
             (0, _) => Verdict::Tuned,
             (_, Some(0)) => Verdict::Start,
-            _ => self.guess(values, start, found.differing)?,
+            _ => Verdict::Other,
         };
         Ok(Verification {
             verdict,
@@ -315,15 +303,6 @@ impl Compared<'_> {
             errors: None,
             sources: None,
         })
-    }
-
-    fn guess(&self, tuned: &[f64], start: Option<&[f64]>, differing: u64) -> Result<Verdict> {
-        if differing < explanation::MIN_DIFFERING as u64 {
-            return Ok(Verdict::Other { suspects: Vec::new(), explained: false });
-        }
-        let (values, suspects) = suspects::tables(self, tuned, start)?;
-        let left = self.with(&values)?.differing;
-        Ok(Verdict::Other { explained: left == 0 && !suspects.is_empty(), suspects })
     }
 
     fn prediction_errors(&self, tuned: &[f64], start: Option<&[f64]>, k: f64) -> Result<PredictionErrors> {

@@ -26,7 +26,6 @@ pub struct Stats {
     pub waits: u64,
     pub pipelines: u64,
     pub bind_groups: u64,
-    /// Bytes sent to the device.
     pub bytes_up: u64,
     /// Bytes fetched from the device.
     pub bytes_down: u64,

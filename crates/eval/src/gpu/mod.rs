@@ -108,10 +108,6 @@ impl<'a> GpuEvaluator<'a> {
         })
     }
 
-    pub fn context(&self) -> &GpuContext {
-        self.gpu.context()
-    }
-
     /// Returns true if the dataset is streamed through the device at every call.
     pub fn is_streamed(&self) -> bool {
         self.store.streamed

@@ -14,7 +14,6 @@ use gputexel_io::{Error, Result};
 pub struct GpuOptions {
     /// Maximum bytes of buffers on the device; `None`: no limit.
     pub memory_bytes: Option<u64>,
-    /// Maximum bytes per binding.
     pub binding_bytes: u64,
     /// Maximum bytes of gradient slabs.
     pub slab_bytes: u64,

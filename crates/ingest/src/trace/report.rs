@@ -16,7 +16,6 @@ pub struct SourceReport {
 }
 
 impl SourceReport {
-    /// Returns the share of unusable lines.
     pub fn bad_share(&self) -> f64 {
         self.bad_lines as f64 / self.record.records.max(1) as f64
     }

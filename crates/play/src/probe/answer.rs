@@ -140,14 +140,7 @@ fn weight_of(before: &str, alone: bool) -> u32 {
 }
 
 fn single_blanks(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.push_str(word);
-    }
-    joined
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text before the first number that is not part of a word, the number, and true if nothing else is in the line.

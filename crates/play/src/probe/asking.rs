@@ -233,7 +233,6 @@ impl<'a> Asker<'a> {
 
     /// Starts the program, and reads a line for each position.
     fn lines(&mut self, way: &Way, values: &[f64], fens: &[&str]) -> Result<Vec<Option<Number>>, Failed> {
-        let failed = |answered: usize, reason: String| Failed { answered, failure: reason, stopped: false };
         let parameters = self.source.parameters.iter().zip(values);
         let values = parameters.map(|(parameter, value)| Setting {
             name: parameter.name.clone(),
@@ -259,12 +258,12 @@ impl<'a> Asker<'a> {
         if numbers.len() == fens.len() {
             Ok(numbers)
         } else {
-            let reason = format!(
+            let failure = format!(
                 "prints {} lines for {} positions; it must print one number for each",
                 numbers.len(),
                 fens.len()
             );
-            Err(failed(numbers.len().min(fens.len()), reason))
+            Err(Failed { answered: numbers.len().min(fens.len()), failure, stopped: false })
         }
     }
 }

@@ -24,11 +24,11 @@ pub enum EloModel {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sprt {
-    elo0: f64,
-    elo1: f64,
+    pub elo0: f64,
+    pub elo1: f64,
     alpha: f64,
     beta: f64,
-    model: EloModel,
+    pub model: EloModel,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,18 +70,6 @@ impl Sprt {
             }
         }
         Ok(Self { elo0, elo1, alpha, beta, model: EloModel::Logistic })
-    }
-
-    pub fn model(&self) -> EloModel {
-        self.model
-    }
-
-    pub fn elo0(&self) -> f64 {
-        self.elo0
-    }
-
-    pub fn elo1(&self) -> f64 {
-        self.elo1
     }
 
     /// Wald's bounds of the log-likelihood ratio, ln(β / (1 − α)) and ln((1 − β) / α).

@@ -36,7 +36,6 @@ pub(super) fn centipawns(value: f64) -> String {
     if (value - value.round()).abs() < 0.05 { whole(value) } else { format!("{value:.1}") }
 }
 
-/// Formats bytes with a unit.
 pub fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{} bytes", grouped(count)),

@@ -1,5 +1,6 @@
 //! Describes the regularization toward the prior.
 
+use gputexel_io::some_of;
 use gputexel_model::{Penalty, PenaltyKind};
 use gputexel_report::{PenaltyRow, StrengthReport, grouped};
 use gputexel_tune::{HeldOutGain, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength};
@@ -110,10 +111,7 @@ fn groups_text(penalties: &[&Penalty]) -> String {
             names.push(name);
         }
     }
-    match names.len() {
-        0..=NAMED => names.join(", "),
-        n => format!("{} and {} more", names[..NAMED].join(", "), n - NAMED),
-    }
+    some_of(&names, NAMED)
 }
 
 fn meaning(kind: PenaltyKind) -> &'static str {

@@ -32,7 +32,7 @@ mod settings;
 mod started;
 
 pub use best::BestParameters;
-pub use files::{write_csv, write_scale_csv};
+pub use files::write_csv;
 pub use page::{is_sweep, sweep_report};
 pub use results::SweepResults;
 pub use scale::{ScaleBase, ScalePoint, ScaleSummary, ScaleSweep, ScaleSweepResults};

@@ -11,7 +11,7 @@ use gputexel_tune::sweep::MakeEvaluator;
 use gputexel_tune::{MinimumAt, ScaleCurve, Values, scale_curve};
 use serde::Serialize;
 
-use crate::sweeps::write_scale_csv;
+use crate::sweeps::write_csv;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScaleBase {
@@ -92,7 +92,10 @@ impl ScaleSweepResults {
 
     /// Writes the losses as CSV, with K in base 10 and base e.
     pub fn write_csv(&self, path: &Path) -> Result<()> {
-        write_scale_csv(path, &self.curve)
+        let row = |(k, loss): &(f64, f64)| [*k, k * std::f64::consts::LN_10, *loss].map(|x| x.to_string());
+        let header = ["k", "k_e", "loss"].map(str::to_string);
+        let rows = std::iter::once(header).chain(self.curve.points.iter().map(row));
+        write_csv(path, rows.map(Vec::from))
     }
 
     pub fn write_svg(&self, path: &Path) -> Result<()> {

@@ -190,13 +190,14 @@ fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
 }
 
 pub struct StartedSweep {
-    data: Dataset,
-    folder: Option<RunFolder>,
+    pub data: Dataset,
+    pub folder: Option<RunFolder>,
     record: SweepRecord,
     outputs: SweepOutputs,
     best: Option<BestTarget>,
     checkpoint: Cell<Option<Checkpoint>>,
-    resumed: bool,
+    /// True if it continues from a state that an earlier process stored.
+    pub resumed: bool,
     every: Duration,
     fresh: bool,
     finished: Cell<bool>,
@@ -233,19 +234,6 @@ impl StartedSweep {
 
     pub fn config(&self) -> &SweepConfig {
         &self.record.config
-    }
-
-    pub fn data(&self) -> &Dataset {
-        &self.data
-    }
-
-    pub fn folder(&self) -> Option<&RunFolder> {
-        self.folder.as_ref()
-    }
-
-    /// Returns true if it continues from a state that an earlier process stored.
-    pub fn is_resumed(&self) -> bool {
-        self.resumed
     }
 
     pub fn warnings(&self) -> Vec<String> {

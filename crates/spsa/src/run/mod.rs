@@ -18,6 +18,7 @@ pub use gputexel_play::Stop;
 pub use journal::{Events, GameNote, Header, JOURNAL, PlayedPair, RunEvent, read};
 pub use results::{summary, write_values};
 pub use session::SpsaRun;
+pub use setup::Setup;
 pub use sides::{TunedEngine, TunedPlayer};
 pub use state::RunState;
 pub use verification::{Verification, Verified, VerifyOptions};

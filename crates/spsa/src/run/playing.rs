@@ -28,7 +28,7 @@ pub(super) fn play(
 ) -> Result<Stop> {
     let (engines, seating) = (setup.engines(), &setup.seating);
     let names = [(engines[0], "plus"), (engines[1], "minus")];
-    let names = names.map(|(engine, side)| format!("{} ({side})", engine.name()));
+    let names = names.map(|(engine, side)| format!("{} ({side})", engine.name));
     let left = state.tuner.iterations() - state.tuner.completed_pairs();
     let variables = state.tuner.variables().to_vec();
     let start: Vec<f64> = variables.iter().map(|v| v.rounded(v.start)).collect();
@@ -86,7 +86,7 @@ impl Schedule<2> for RunSchedule<'_> {
 
     fn finished(&mut self, thread: usize, pair: Perturbation, record: &[GameRecord; 2]) -> Result<bool> {
         if let Some((side, why)) = failure(record) {
-            let name = self.setup.engines()[side].name();
+            let name = &self.setup.engines()[side].name;
             return self.discard_pair(&pair, side, format!("{name}: {why}"));
         }
         let note = |game: &GameRecord, color| GameNote {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::sides::tuned_setting;
 use super::{Header, RunState, TunedEngine};
+use crate::Variable;
 use crate::lists::{self, ListEntry, ListFormat};
 use gputexel_io::run_folder::{PARAMETERS, VALUES};
 use gputexel_io::write_atomically;
@@ -56,20 +57,10 @@ fn error_name(state: &RunState) -> &'static str {
 fn values_csv(state: &RunState) -> String {
     let tuner = &state.tuner;
     let mut text = format!("name,value,rounded,start,min,max,c_end,{}\n", error_name(state));
-    let errors = tuner.standard_errors();
-    let rounded = tuner.rounded_values();
-    for (i, v) in tuner.variables().iter().enumerate() {
-        text += &format!(
-            "{},{},{},{},{},{},{},{}\n",
-            v.name,
-            tuner.values()[i],
-            rounded[i],
-            v.start,
-            v.min,
-            v.max,
-            v.c_end,
-            errors[i]
-        );
+    let figures = tuner.values().iter().zip(tuner.rounded_values()).zip(tuner.standard_errors());
+    for (v, ((value, rounded), error)) in tuner.variables().iter().zip(figures) {
+        let Variable { name, start, min, max, c_end, .. } = v;
+        text += &format!("{name},{value},{rounded},{start},{min},{max},{c_end},{error}\n");
     }
     text
 }
@@ -84,7 +75,7 @@ pub fn summary(
 ) -> Value {
     let tuner = &state.tuner;
     let (errors, rounded) = (tuner.standard_errors(), tuner.rounded_values());
-    let parameter = |(i, v): (usize, &crate::Variable)| {
+    let parameter = |(i, v): (usize, &Variable)| {
         let slope = state.slope(i);
         json!({
             "name": v.name, "value": tuner.values()[i], "rounded": rounded[i], "start": v.start, "min": v.min,

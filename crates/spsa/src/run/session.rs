@@ -9,7 +9,7 @@ use super::{Header, RunEvent, RunState, journal};
 use crate::config::{RunConfig, existing_games};
 use gputexel_io::run_folder::{Kind, check_inputs};
 use gputexel_io::{AppendFile, Error, Result, RunFolder, RunLog, StopFlag};
-use gputexel_play::{Rules, Seating, Stop};
+use gputexel_play::Stop;
 
 /// A run that is ready to begin, or to be resumed: engines were tried and openings read.
 ///
@@ -26,8 +26,8 @@ use gputexel_play::{Rules, Seating, Stop};
 /// # Ok::<(), gputexel_io::Error>(())
 /// ```
 pub struct SpsaRun {
-    header: Header,
-    setup: Setup,
+    pub header: Header,
+    pub setup: Setup,
     state: RunState,
     stop: StopFlag,
     files: Option<Files>,
@@ -75,16 +75,8 @@ impl SpsaRun {
         Ok(Self { header, setup, state, stop, files: Some(Files { folder, journal, logs }) })
     }
 
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
     pub fn state(&self) -> &RunState {
         &self.state
-    }
-
-    pub fn seating(&self) -> &Seating {
-        &self.setup.seating
     }
 
     /// Makes the folder, or with `None` a dated one under `runs`, in which the run is kept from its first pair
@@ -120,10 +112,6 @@ impl SpsaRun {
 
     pub fn folder(&self) -> Option<&RunFolder> {
         self.files.as_ref().map(|files| &files.folder)
-    }
-
-    pub fn rules(&self) -> &Rules {
-        &self.setup.rules
     }
 
     /// Plays the missing pairs, and then writes the values in several forms into the folder, also when an error

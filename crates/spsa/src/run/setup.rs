@@ -11,11 +11,12 @@ use gputexel_play::{
     Adjudication, Replay, Rules, Seating, TimeControl, check_checksum, deadline_from_seconds, other_engine,
 };
 
-pub(super) struct Setup {
+pub struct Setup {
     plus: TunedEngine,
     minus: Option<TunedEngine>,
     pub openings: Openings,
     pub rules: Rules,
+    /// Games in parallel, and warnings to show before the first one.
     pub seating: Seating,
 }
 
@@ -35,17 +36,17 @@ impl Setup {
         let both = [&plus, minus.as_ref().unwrap_or(&plus)];
         let sections = [&config.engine, opponent.unwrap_or(&config.engine)];
         for ((engine, section), noted) in both.iter().zip(sections).zip(&mut header.checksums) {
-            match (engine.checksum(), &section.params) {
+            match (&engine.checksum, &section.params) {
                 (Some(found), Some(path)) => check_checksum(Path::new(path), noted, found, "run")?,
                 // Programs are updated; whether that matters is for the user to know.
                 (Some(found), None) if noted.as_deref().is_some_and(|noted| noted != found) => {
-                    notes.push(format!("{}: the program has changed since the run started", engine.name()));
+                    notes.push(format!("{}: the program has changed since the run started", engine.name));
                 }
                 (Some(found), None) => *noted = Some(found.to_string()),
                 (None, _) => {}
             }
         }
-        let names = both.map(|engine| engine.name().to_string());
+        let names = both.map(|engine| engine.name.clone());
         let is_begun = !header.engines[0].is_empty();
         if is_begun && header.engines != names {
             let (was, now) = (header.engines.join(" and "), names.join(" and "));
@@ -58,17 +59,17 @@ impl Setup {
         let book = openings.book();
         if let Some(path) = &games.book {
             check_checksum(path, &mut header.book, &book.checksum, "run")?;
-            if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.plays_chess960()) {
-                let why = format!("has Chess960 openings, which {} does not support", engine.name());
+            if let Some(engine) = both.iter().find(|engine| book.has_chess960() && !engine.chess960) {
+                let why = format!("has Chess960 openings, which {} does not support", engine.name);
                 return Err(Error::input(path, why));
             }
         }
         let rules = rules(config)?;
         let start: Vec<f64> = config.parameters.iter().map(|v| v.rounded(v.start)).collect();
-        let make = &|_| Ok(plus.player(plus.name(), &config.parameters, &start)?.into_player());
+        let make = &|_| Ok(plus.player(&plus.name, &config.parameters, &start)?.into_player());
         let replay = Replay { make, opening: openings.get(0), rules, stop };
         match &header.first_moves {
-            Some(was) => notes.extend(replay.compare(was, plus.name(), "run")?),
+            Some(was) => notes.extend(replay.compare(was, &plus.name, "run")?),
             None if is_begun => {}
             None => header.first_moves = replay.play()?,
         }
@@ -81,7 +82,6 @@ impl Setup {
         Ok(Self { plus, minus, openings, rules, seating })
     }
 
-    /// Engines of the plus side and the minus side.
     pub fn engines(&self) -> [&TunedEngine; 2] {
         [&self.plus, self.minus.as_ref().unwrap_or(&self.plus)]
     }

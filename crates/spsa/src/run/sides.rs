@@ -19,9 +19,10 @@ const TRIAL: f64 = 0.618_034;
 
 /// An engine that has the parameters to be tuned, with what it needs to be made many times.
 pub struct TunedEngine {
-    name: String,
-    checksum: Option<String>,
-    chess960: bool,
+    pub name: String,
+    /// xxh3 of the parameter file, or of the program, where there is one.
+    pub checksum: Option<String>,
+    pub chess960: bool,
     kind: Kind,
 }
 
@@ -163,20 +164,6 @@ impl TunedEngine {
             Kind::BuiltIn(tables) => Some(tables.hash_mib),
             Kind::Uci { .. } => None,
         }
-    }
-
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// xxh3 of the parameter file, or of the program, where there is one.
-    pub fn checksum(&self) -> Option<&str> {
-        self.checksum.as_deref()
-    }
-
-    /// True if it plays Chess960.
-    pub fn plays_chess960(&self) -> bool {
-        self.chess960
     }
 
     pub fn reads_values(&self) -> bool {

@@ -10,8 +10,8 @@ use gputexel_play::openings::Openings;
 use gputexel_play::scheduler::Players;
 use gputexel_play::statistics::Sprt;
 use gputexel_play::{
-    MatchEvent, MatchResult, MatchSettings, PairSummary, Rules, Seating, Tally, TimeControl, check_games,
-    check_tables, run_match,
+    MatchEvent, MatchResult, MatchSettings, PairSummary, Tally, TimeControl, check_games, check_tables,
+    run_match,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,13 +67,13 @@ struct VerifyConfig {
 /// from other openings or in another order. It is in `verify`, a folder in that of the run; one that was
 /// interrupted is resumed.
 pub struct Verification {
-    header: Header,
-    state: RunState,
-    setup: Setup,
+    pub header: Header,
+    pub state: RunState,
+    pub setup: Setup,
     config: VerifyConfig,
     options: VerifyOptions,
     stop: StopFlag,
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// Games of a run's values against its start that have been played.
@@ -128,34 +128,13 @@ impl Verification {
         Ok(Self { header, state, setup, config, options, stop, folder })
     }
 
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
-    pub fn state(&self) -> &RunState {
-        &self.state
-    }
-
     /// True if the values, rounded, differ from those of the start at all.
     pub fn has_changes(&self) -> bool {
         self.config.tuned != self.config.start
     }
 
-    /// Games in parallel, and warnings to show before the first one.
-    pub fn seating(&self) -> &Seating {
-        &self.setup.seating
-    }
-
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     pub fn pgn(&self) -> PathBuf {
         self.folder.join("games.pgn")
-    }
-
-    pub fn rules(&self) -> &Rules {
-        &self.setup.rules
     }
 
     pub fn create_folder(&self) -> Result<()> {

@@ -107,7 +107,6 @@ impl SweepOutputs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepRecord {
     pub program: String,
-    /// The command line that started the sweep.
     pub command_line: String,
     /// Start time, UTC.
     pub started: String,

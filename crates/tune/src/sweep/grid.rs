@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Values;
 use gputexel_dataset::SourceRecord;
 use gputexel_dataset::objective::LossKind;
-use gputexel_io::{Error, Result};
+use gputexel_io::{Error, Result, some_of};
 use gputexel_optim::AdamSettings;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,27 +112,19 @@ fn find_source(name: &str, sources: &[SourceRecord]) -> Result<usize> {
     }
     let matching: Vec<usize> =
         (0..sources.len()).filter(|&i| !name.is_empty() && sources[i].path.contains(name)).collect();
-    let list = |which: &[usize]| -> String {
-        let named: Vec<String> = which.iter().map(|&i| format!("{} = {}", i + 1, sources[i].path)).collect();
-        named.join(", ")
+    let list = |which: &[usize]| {
+        let named = |&i: &usize| format!("{} = {}", i + 1, sources[i].path);
+        some_of(&which.iter().map(named).collect::<Vec<_>>(), 10)
     };
     let wrong = |reason: String| Error::setting("grid", format!("source:{name}"), reason);
     match matching[..] {
         [one] => Ok(one),
         [] if sources.is_empty() => Err(wrong("the dataset does not know its sources".to_string())),
         [] => {
-            let some: Vec<usize> = (0..sources.len().min(10)).collect();
-            let more = match sources.len() - some.len() {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            Err(wrong(format!("no source has this name; sources: {}{more}", list(&some))))
+            let all: Vec<usize> = (0..sources.len()).collect();
+            Err(wrong(format!("no source has this name; sources: {}", list(&all))))
         }
-        _ => Err(wrong(format!(
-            "{} sources have this in their names: {}",
-            matching.len(),
-            list(&matching[..matching.len().min(10)])
-        ))),
+        _ => Err(wrong(format!("{} sources have this in their names: {}", matching.len(), list(&matching)))),
     }
 }
 

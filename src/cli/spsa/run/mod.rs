@@ -22,7 +22,6 @@ use super::super::output::{print_text, write_stdout};
 pub use report::{ReportArgs, report};
 pub use verify::{VerifyArgs, verify};
 
-/// Flags of `spsa run`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 CONFIG is written by 'spsa init', or a configuration of spsa.pl or bspsa.pl. The folder of the run \
@@ -127,7 +126,7 @@ fn resume(args: &RunArgs, folder: &Path, context: &Context) -> anyhow::Result<(P
 /// match.
 fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Result<(PathBuf, Option<Value>)> {
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
-    warn(&run.seating().warnings, run.folder(), context);
+    warn(&run.setup.seating.warnings, run.folder(), context);
     let tuner = &run.state().tuner;
     let mut progress = Progress::new(context, 2 * tuner.iterations(), 2 * tuner.completed_pairs());
     let (bar, begin) = (progress.bar(), Instant::now());
@@ -143,7 +142,7 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
     let drawn = page::write_page(folder);
     let stop = stop?;
     drawn?;
-    let (header, state) = (run.header(), run.state());
+    let (header, state) = (&run.header, run.state());
     let conclusion = conclude(folder, header, state)?;
     // Before games against the start, there is little to conclude.
     let is_verified = args.verify.is_some() && matches!(stop, Stop::AllPlayed);

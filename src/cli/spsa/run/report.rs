@@ -9,7 +9,6 @@ use super::super::super::context::Context;
 use super::super::super::output::{print_text, write_stdout};
 use super::table::table;
 
-/// Flags of `spsa report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  gputexel spsa report runs/toga")]
 pub struct ReportArgs {

@@ -14,7 +14,6 @@ use super::super::super::games::{Progress, warn};
 use super::super::super::output::{print_text, write_stdout};
 use super::super::super::table::{counted, grouped};
 
-/// Flags of `spsa verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The resulting values of the run play against its starting values, with the engine, limits, rules and \
@@ -58,18 +57,18 @@ pub fn play_folder(
 ) -> anyhow::Result<()> {
     let options = VerifyOptions { games, concurrency, replace: force, ..VerifyOptions::default() };
     let verification = Verification::open(folder, options, context.cancel)?;
-    let tuner = &verification.state().tuner;
+    let tuner = &verification.state.tuner;
     if !tuner.is_finished() {
         let (completed, all) = (tuner.completed_pairs(), tuner.iterations());
         note!("gputexel: the run has not finished yet: using the values after {completed} of {all} pairs");
     }
-    let conclude = || conclude(folder, verification.header(), verification.state());
+    let conclude = || conclude(folder, &verification.header, &verification.state);
     if !verification.has_changes() {
         note!("gputexel: after rounding, the values equal the starting values: there is nothing to verify");
         *report = Some(summary(&Tally::default(), None, &conclude()?));
         return Ok(());
     }
-    warn(&verification.seating().warnings, None, context);
+    warn(&verification.setup.seating.warnings, None, context);
     let mut progress = Progress::new(context, games, 0);
     let bar = progress.bar();
     let result = verification.run(|tally| {
@@ -88,7 +87,7 @@ pub fn play_folder(
     match &result.stop {
         Stop::AllPlayed | Stop::Decided(_) => Ok(()),
         Stop::Failures(failures) => {
-            Err(Error::input(verification.folder(), format!("{failures}; the match was aborted")).into())
+            Err(Error::input(&verification.folder, format!("{failures}; the match was aborted")).into())
         }
         Stop::Cancelled => {
             let played = result.tally.games() + 2 * result.ahead;

@@ -557,7 +557,7 @@ fn files_of_a_sweep_are_checked_recorded_and_written_once() {
     // Once everything is written, it is only shown again.
     {
         let sweep = SweepFiles::default().resume(folder.path().join("run")).unwrap();
-        assert!(sweep.is_resumed());
+        assert!(sweep.resumed);
         let end = sweep.carry_out(&cpu, &go_on, &mut |_| Ok(())).unwrap();
         assert!(end.best.is_none());
         end.finish().unwrap();

@@ -6,7 +6,7 @@ use super::super::{offered, options_of};
 use super::AgainSettings;
 use crate::client::{EngineCommand, EngineOption, OptionKind, PARAMETERS_WORD, Setting};
 use gputexel_ingest::trace::{ProbedParameter, ProbingRecord};
-use gputexel_io::{Advice, Error, Result, StopFlag};
+use gputexel_io::{Advice, Error, Result, StopFlag, some_of};
 
 const NAMED: usize = 4;
 
@@ -89,13 +89,8 @@ fn listed(
     let absent: Vec<&str> =
         record.parameters.iter().filter(|one| !is_offered(one)).map(|one| one.name.as_str()).collect();
     if !absent.is_empty() {
-        let more = match absent.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let list = absent[..absent.len().min(NAMED)].join(", ");
-        let reason =
-            format!("has no option {list}{more}, of those that the run has tuned in '{}'", record.command);
+        let list = some_of(&absent, NAMED);
+        let reason = format!("has no option {list}, of those that the run has tuned in '{}'", record.command);
         let advice = Advice::default().setting("as-built", "");
         let advice = advice.text(" asks it under the values that it was built with");
         return Err(Error::Engine { engine: command.to_string(), reason }.advise(advice));

@@ -1,34 +1,22 @@
-//! Orders in which the values of a table may have been written.
+//! Orders in which the values of a table may have been written, and the values from before.
 
 use gputexel_model::{Arrangement, Part};
-use serde::Serialize;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SuspectedOrder {
-    /// The previous ones, in both phases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
     Start,
-    /// The previous ones in the middlegame.
     StartMg,
-    /// The previous ones in the endgame.
     StartEg,
-    /// The tuned ones with middlegame and endgame exchanged.
     PhasesSwapped,
-    /// The tuned ones of the middlegame in both phases.
     MgInBoth,
-    /// The tuned ones of the endgame in both phases.
     EgInBoth,
-    /// The tuned ones with the opposite sign.
     Negated,
-    /// The tuned ones with the ranks in the opposite order.
     RanksMirrored,
-    /// The tuned ones with the files in the opposite order.
     FilesMirrored,
-    /// The tuned ones with all squares in the opposite order.
     Reversed,
 }
 
-impl SuspectedOrder {
+impl Order {
     pub(super) const ALL: [Self; 10] = [
         Self::Start,
         Self::StartMg,
@@ -42,7 +30,7 @@ impl SuspectedOrder {
         Self::Reversed,
     ];
 
-    pub fn words(self) -> &'static str {
+    pub(super) fn words(self) -> &'static str {
         match self {
             Self::Start => "still has the values from before",
             Self::StartMg => "still has the middlegame values from before",
@@ -57,22 +45,21 @@ impl SuspectedOrder {
         }
     }
 
-    /// The values of a table in this order, in place of the tuned ones; `None` if it has no such order, or if
-    /// nothing changes.
+    /// θ with the values of a table in this order; `None` if it has no such order, or if nothing changes.
     pub(super) fn apply(
         self,
         part: &Part,
         values: &[f64],
         tuned: &[f64],
-        start: Option<&[f64]>,
+        before: Option<&[f64]>,
     ) -> Option<Vec<f64>> {
         let features = tuned.len() / 2;
         let mut out = values.to_vec();
         let ids = || part.features.iter().map(|&(id, _)| id as usize);
         let copy = |out: &mut Vec<f64>, phases: &[usize]| {
-            let start = start?;
+            let before = before?;
             let places = phases.iter().flat_map(|phase| ids().map(move |id| id + phase * features));
-            places.for_each(|at| out[at] = start[at]);
+            places.for_each(|at| out[at] = before[at]);
             Some(())
         };
         let mirror = |out: &mut Vec<f64>, by: usize| {
@@ -108,7 +95,7 @@ impl SuspectedOrder {
 }
 
 /// The features of a table by square; `None` if it is not a board.
-pub(super) fn board(part: &Part) -> Option<Vec<Option<u32>>> {
+fn board(part: &Part) -> Option<Vec<Option<u32>>> {
     match &part.layout {
         Arrangement::Board(squares) => Some(squares.clone()),
         Arrangement::None if part.features.len() == 64 => {
