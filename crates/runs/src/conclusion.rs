@@ -287,7 +287,7 @@ fn values(tuned: &Tuned) -> Vec<Finding> {
              are worth: {}; --least-to-move 0 tunes them",
             shortened(&kept, "features")
         );
-        found.push(Finding::note(FindingKind::SeldomToMove, text, Vec::new()));
+        found.push(Finding::warning(FindingKind::SeldomToMove, text, Vec::new()));
     }
     let (weak, far) = (tuned.weak(), tuned.far());
     if !weak.is_empty() {

@@ -77,3 +77,44 @@ fn runs_stopped_while_they_choose_are_resumed() {
     assert_eq!((&own["strength"], &own["config"]), (&whole["strength"], &whole["config"]));
     assert!(own.get("undecided").is_none(), "{own}");
 }
+
+/// Threats of the side to move end quiet positions, which then do not tell what threats are worth.
+#[test]
+fn features_that_only_the_side_that_does_not_move_has_keep_their_values() {
+    let bench = Bench::new();
+    let parameters =
+        r#"[{"name": "pawn", "index": 0, "prior": 100}, {"name": "threat", "index": 1, "prior": 50}]"#;
+    let schema = format!(
+        r#"{{"format": "gputexel-schema", "version": 1, "index_base": 0, "comment": "fen", "parameters": {parameters}}}"#
+    );
+    bench.write("s.json", schema);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut lines = String::new();
+    for i in 0..3000 {
+        let ahead: i32 = random.random_range(-2..=2);
+        let result = if random.random_bool(0.5 + 0.15 * f64::from(ahead)) { 1 } else { 0 };
+        let is_white = random.random_bool(0.5);
+        let threat = match i % 100 {
+            0 => i32::from(is_white) * 2 - 1,
+            1..70 => 1 - i32::from(is_white) * 2,
+            _ => 0,
+        };
+        let pawns = |more: i32, letter: &str| letter.repeat(4 + more.max(0) as usize);
+        let rows = [pawns(-ahead, "p"), pawns(ahead, "P")].map(|row| format!("{row}{}", 8 - row.len()));
+        let turn = if is_white { "w" } else { "b" };
+        let fen = format!("4k3/{}/8/8/8/8/{}/4K3 {turn} - - 0 1", rows[0], rows[1]);
+        let _ = writeln!(lines, "{result} 0:{ahead} 1:{threat} # {fen}");
+    }
+    bench.write("t.svm", lines);
+    bench.ok("import t.svm --schema s.json -o d.bin");
+    let tuned = |flags: &str| {
+        let report = bench.report(format!("tune d.bin --backend cpu --l2 0 --force --out r {flags}"));
+        let values = bench.json("r/params.json")["parameters"].clone();
+        let told = report.to_string().contains("keep their values");
+        ([0, 1].map(|i| values[i]["mg"].f64()), told)
+    };
+    let ([pawn, threat], told) = tuned("");
+    assert!(pawn != 100.0 && threat == 50.0 && told, "{pawn} {threat} {told}");
+    let ([_, threat], told) = tuned("--least-to-move 0");
+    assert!(threat != 50.0 && !told, "{threat} {told}");
+}
