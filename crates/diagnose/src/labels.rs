@@ -85,7 +85,7 @@ impl LabelFindings {
             }
         }
         let verdict = match all.tendency() {
-            _ if comparison.has_two_views() => LabelVerdict::WrongPointOfView,
+            _ if comparison.two_views().is_some() => LabelVerdict::WrongPointOfView,
             -1 => LabelVerdict::Reversed,
             1 => LabelVerdict::Agree,
             _ => LabelVerdict::CannotTell,

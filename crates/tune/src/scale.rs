@@ -69,7 +69,9 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     }
     if best == 0 || best == SCAN - 1 {
         let why = match best {
-            0 => "results do not follow the prior's scores; is the point of view of the labels right?",
+            0 => {
+                "results do not follow the prior's scores; is the point of view of evaluation and labels right?"
+            }
             _ => "the prior's scores predict every result; the prior's values may be far too small",
         };
         return Err(Error::Usage(format!("K cannot be fitted ({why})")).advise(give_k()));

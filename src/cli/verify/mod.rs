@@ -5,10 +5,10 @@ mod probed;
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::checking::Explanation;
 use gputexel::checking::verification::{
     ChangedRows, EvaluationKind, StartValues, Verdict, Verification, VerificationRequest,
 };
+use gputexel::checking::{Cause, Explanation};
 use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
@@ -188,15 +188,19 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
         ),
         Verdict::Other => {
             let explanation = found.explanation.as_ref();
-            let most = explanation.and_then(|one| one.partial.first()).filter(|one| one.reduction >= CLAIMED);
+            let is_most = |one: &&Cause| match args.played {
+                Some(_) => 2 * one.agreeing >= explanation.map_or(0, |all| all.differing),
+                None => one.reduction >= CLAIMED,
+            };
+            let most = explanation.and_then(|one| one.partial.first()).filter(is_most);
             let what = match (explanation.and_then(Explanation::cause), most) {
                 (Some(cause), _) => cause,
+                (None, Some(most)) => format!("{}, and there is more", most.text),
                 _ if args.played.is_some() => {
-                    "does only one of the builds have some code (#ifdef GPUTEXEL), or is a number not recorded? Compare the \
-                     positions listed"
+                    "does only one of the builds have some code (#ifdef GPUTEXEL), is a number not recorded, or a sum divided \
+                     at another place? Compare the positions listed"
                         .to_string()
                 }
-                (None, Some(most)) => format!("{}, and there is more", most.text),
                 (None, None) => "compare the positions listed with the engine's evaluation".to_string(),
             };
             let rows = match found.rows.as_ref().and_then(|rows| rows.changed) {
@@ -229,11 +233,12 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         false => format!("to {} cp", found.tolerance_cp),
     };
     text += &format!(
-        "evaluations {} of {} are those of {}{values}, {exact}; mean absolute difference {:.3} cp\n",
+        "evaluations {} of {} are those of {}{values}, {exact}; mean absolute difference {:.3} cp, largest {:.1}\n",
         grouped(found.compared - found.differing - if is_played { 0 } else { found.near_kinks }),
         grouped(found.compared),
         args.params.as_ref().map_or("the trace".into(), |params| params.display().to_string()),
-        found.mean_size_cp
+        found.mean_size_cp,
+        found.largest_cp
     );
     if found.near_kinks > 0 && !is_played {
         text += &format!(

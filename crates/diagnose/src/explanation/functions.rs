@@ -43,9 +43,13 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
         let known = calls.iter().zip(&rows.rows).map(|(calls, row)| (columns(calls), row.difference()));
         let Some(values) = least_squares(known.chain(small)) else { continue };
         let name = &program.accumulators[of.input.accumulator].name;
-        let text = format!(
-            "the engine computes '{name}' otherwise than as a {operator}, perhaps by a lookup table: record that as a table"
-        );
+        let text = match operator {
+            "table" => format!("the engine computes '{name}' otherwise than by the knots of its table"),
+            _ => format!(
+                "the engine computes '{name}' otherwise than as a {operator}: by a lookup table, which can be recorded as a \
+                 table, or divided at another place"
+            ),
+        };
         let change = |row: &mut Row| {
             let own = columns(&rows.reference.functions_of_row(&row.row));
             row.row.offset_cp += own.iter().zip(values).map(|(column, value)| column * value).sum::<f64>();

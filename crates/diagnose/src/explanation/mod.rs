@@ -130,6 +130,11 @@ impl<'a> Rows<'a> {
         Ok(Self { compared, data, set, theta, before, tolerance_cp, reference, rows })
     }
 
+    /// True for two builds of one engine, which have the same values and the same view.
+    fn are_builds(&self) -> bool {
+        self.compared.is_played && self.before.is_none()
+    }
+
     fn agrees(&self, score: f64, evaluation: f64) -> bool {
         (score - evaluation).abs() <= self.tolerance_cp
     }
@@ -213,7 +218,7 @@ pub(super) fn explain(
         return Ok(None);
     }
     let mut judged = Vec::new();
-    for family in FAMILIES {
+    for family in if rows.are_builds() { &FAMILIES[2..] } else { &FAMILIES[..] } {
         judged.extend(family(&rows)?.into_iter().map(|guess| (guess.fitted, rows.judge(&guess))));
     }
     let mut out = Explanation { differing: differing as u64, ..Explanation::default() };

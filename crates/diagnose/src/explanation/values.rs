@@ -25,9 +25,13 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
     let mut best: Vec<usize> = (0..features).filter(|&feature| gain(feature) > 0.0).collect();
     best.sort_by(|&a, &b| gain(b).total_cmp(&gain(a)));
     let mut out = Vec::new();
+    let imported = rows.set.imported.as_ref();
+    // Those of the trace itself, such as a 1, are frozen.
+    best.retain(|&feature| {
+        !rows.are_builds() || imported.is_none_or(|imported| !imported.parameters[feature].frozen)
+    });
     for &feature in best.iter().take(TRIED) {
         let (mg, eg) = (feature, feature + features);
-        let imported = rows.set.imported.as_ref();
         let tries = match imported.map_or(Phases::Both, |imported| imported.parameters[feature].phases) {
             Phases::Untapered => vec![vec![vec![mg, eg]]],
             _ => vec![vec![vec![mg]], vec![vec![eg]], vec![vec![mg], vec![eg]]],
@@ -78,11 +82,16 @@ fn fitted(rows: &Rows<'_>, groups: &[Vec<usize>]) -> Result<Option<Guess>> {
         [one] if one.len() == 1 => rows.set.parameter_name(one[0]),
         _ => rows.set.features[groups[0][0]].name.clone(),
     };
-    let text = format!(
-        "the engine plays with {} for '{name}', not with {}: correct its prior, or the engine",
-        values(&theta),
-        values(rows.theta)
-    );
+    let (played, known) = (values(&theta), values(rows.theta));
+    let text = match rows.are_builds() {
+        true => format!(
+            "'{name}' does not count alike in both builds, such as twice in one: what is played is as if it were {played}, \
+             not {known}"
+        ),
+        false => format!(
+            "the engine plays with {played} for '{name}', not with {known}: correct its prior, or the engine"
+        ),
+    };
     rows.with_values(&theta, groups.len() as u32, text).map(Some)
 }
 

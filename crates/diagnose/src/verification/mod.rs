@@ -105,6 +105,7 @@ pub struct Verification {
     pub tolerance_cp: f64,
     /// Mean absolute difference from the tuned values, centipawns.
     pub mean_size_cp: f64,
+    pub largest_cp: f64,
     /// The largest differences from the tuned values.
     pub worst: Vec<Outlier>,
     /// Changes in the rows since before; `None` if there is nothing to compare with.
@@ -165,6 +166,9 @@ impl VerificationRequest {
         if out.whole && sources.is_some() {
             out.worst = worst;
         }
+        if out.differing > 0 {
+            out.worst.retain(|one| one.difference().abs() > self.tolerance_cp);
+        }
         // If so many rows have changed, they explain the differences, or hide other causes.
         let changed = rows.as_ref().and_then(|rows| rows.changed).unwrap_or(0);
         if changed > 0 && changed >= out.differing / 2 {
@@ -172,13 +176,13 @@ impl VerificationRequest {
         }
         if out.verdict == Verdict::Other {
             let values = if out.whole { rounded(&tuned) } else { tuned.clone() };
-            let before = start.as_ref().unwrap_or(&values);
-            out.explanation = explanation::explain(&compared, &values, Some(before), &facts)?;
+            let before = self.params.is_some().then(|| &start.as_ref().unwrap_or(&values)[..]);
+            out.explanation = explanation::explain(&compared, &values, before, &facts)?;
         }
         let unseen = data.occurrences().into_iter().enumerate().filter(|(_, count)| *count == 0);
         out.unseen =
             ValueChange::of(&set, unseen.map(|(id, _)| id), start.as_deref().unwrap_or(&tuned), &tuned);
-        out.unseen.retain(|value| start.is_none() || value.is_change());
+        out.unseen.retain(|value| file.is_some() && (start.is_none() || value.is_change()));
         let k = file.and_then(|file| file.k).filter(|k| k.is_finite());
         out.errors = k.map(|k| compared.prediction_errors(&tuned, start.as_deref(), k)).transpose()?;
         Ok(Verification { rows, sources, ..out })
@@ -223,6 +227,9 @@ impl VerificationRequest {
                 import(&self.inputs, &configure(schema)?, &path, hooks)?
             }
         };
+        if let (EvaluationKind::Traced { .. }, Some(reason)) = (&self.kind, report.comparison.two_views()) {
+            return Err(Error::input(&self.inputs[0], reason));
+        }
         let data = dataset::read(&path)?;
         let set = data.metadata().feature_set.clone();
         let tuned = self.values(file, &set)?;
@@ -277,7 +284,7 @@ fn rounded(theta: &[f64]) -> Vec<f64> {
 impl Compared<'_> {
     fn verify(&self, tuned: &[f64], start: Option<&[f64]>) -> Result<Verification> {
         let (exact, whole) = (self.with(tuned)?, self.with(&rounded(tuned))?);
-        let is_whole = whole.differing <= exact.differing;
+        let is_whole = self.is_played || whole.differing <= exact.differing;
         let found = if is_whole { whole } else { exact };
         let old = start.map(|start| self.with(start)).transpose()?;
         let differing_from_start = old.as_ref().map(|old| old.differing);
@@ -296,6 +303,11 @@ impl Compared<'_> {
             whole: is_whole,
             tolerance_cp: self.tolerance_cp,
             mean_size_cp: found.sum_absolute / found.compared.max(1) as f64,
+            largest_cp: found
+                .worst
+                .first()
+                .map_or(0.0, |one| one.difference().abs())
+                .max(found.largest_near_kink),
             worst: found.worst,
             rows: None,
             unseen: Vec::new(),

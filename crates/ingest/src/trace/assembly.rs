@@ -153,9 +153,7 @@ impl<'a> Assembly<'a> {
             );
             return Err(Error::input(&self.reports[worst.source].record.path, reason));
         }
-        if self.settings.recorded && self.comparison.has_two_views() {
-            let reason = "the evaluation predicts results when one side is to move and contradicts them when the other is: \
-                          'trace' takes it from White's view, or with View::side_to_move from that of the side to move";
+        if let Some(reason) = self.comparison.two_views().filter(|_| self.settings.recorded) {
             return Err(Error::input(&self.reports[0].record.path, reason));
         }
         let coefficients = if self.writer.has_single_precision() { "f32" } else { "f16" };

@@ -315,9 +315,12 @@ impl Comparison {
         }
     }
 
-    /// Tells whether evaluations predict results when one side is to move, and contradict them when the other is.
-    pub fn has_two_views(&self) -> bool {
-        self.results[0].tendency() * self.results[1].tendency() < 0
+    /// Says if evaluations predict results when one side is to move, and contradict them when the other is.
+    pub fn two_views(&self) -> Option<&'static str> {
+        (self.results[0].tendency() * self.results[1].tendency() < 0).then_some(
+            "the evaluation predicts results when one side is to move and contradicts them when the other is: 'trace' takes it \
+             from White's view, or with View::side_to_move from that of the side to move",
+        )
     }
 
     /// Adds all positions of another, which belong to source number `source`.

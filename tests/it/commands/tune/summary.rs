@@ -103,7 +103,7 @@ fn features_that_only_the_side_that_does_not_move_has_keep_their_values() {
         let rows = [pawns(-ahead, "p"), pawns(ahead, "P")].map(|row| format!("{row}{}", 8 - row.len()));
         let turn = if is_white { "w" } else { "b" };
         let fen = format!("4k3/{}/8/8/8/8/{}/4K3 {turn} - - 0 1", rows[0], rows[1]);
-        let _ = writeln!(lines, "{result} 0:{ahead} 1:{threat} # {fen}");
+        lines += &format!("{result} 0:{ahead} 1:{threat} # {fen}\n");
     }
     bench.write("t.svm", lines);
     bench.ok("import t.svm --schema s.json -o d.bin");
