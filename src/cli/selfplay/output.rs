@@ -104,10 +104,10 @@ pub fn table(finished: &FinishedSelfPlay) -> String {
 }
 
 fn openings(config: &SelfPlayConfig) -> String {
-    let (random, seed) = (config.random, config.play.seed);
-    let drawn = match random.plies {
+    let seed = config.play.seed;
+    let drawn = match config.random_plies {
         0 => String::new(),
-        plies => format!("{plies} random plies within {} cp, ", random.limit_cp),
+        plies => format!("{plies} random plies, "),
     };
     let file = config.play.openings.file.as_ref();
     let book = file.map_or("bundled book".to_string(), |file| file.display().to_string());

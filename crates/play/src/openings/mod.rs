@@ -15,7 +15,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub use book::Book;
 use gputexel_io::Result;
-pub use random::RandomPlies;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opening {
@@ -78,12 +77,12 @@ impl Openings {
 
     /// For one game, counted from 0: random plies after an opening of the book. If none is within the limit, the next
     /// openings of the book are tried; ends after too many failed attempts.
-    pub fn drawn(&self, game: u64, random: RandomPlies) -> impl Iterator<Item = Opening> {
+    pub fn drawn(&self, game: u64, plies: u32) -> impl Iterator<Item = Opening> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(xxh3_64_with_seed(&game.to_le_bytes(), self.seed));
         let book = self.book.len() as u64;
         let from = move |draw: u64| self.get(game % book + draw / DRAWS_OF_ONE);
         let draws = DRAWS_OF_ONE * book.clamp(10, 100);
-        (0..draws).filter_map(move |draw| random.draw(&from(draw), &mut rng))
+        (0..draws).filter_map(move |draw| random::draw(plies, &from(draw), &mut rng))
     }
 
     /// Counted from 0; a book restarts when all of it has been played.

@@ -24,7 +24,7 @@ const CONFIRMATION: &str = "confirm";
 /// Differences between the seeds of the matches and that of the run, so that their openings are others.
 const OTHER_OPENINGS: [u64; 2] = [0x7665_7269_6679, 0x63_6f6e_6669_726d];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
     /// Games: an even number above 0.
     pub games: u64,
@@ -39,20 +39,6 @@ pub struct VerifyOptions {
     pub limit: Option<TimeControl>,
     /// True for other games, after those of a verification.
     pub confirms: bool,
-}
-
-impl Default for VerifyOptions {
-    fn default() -> Self {
-        Self {
-            games: 1000,
-            concurrency: None,
-            sprt: None,
-            max_failures: None,
-            replace: false,
-            limit: None,
-            confirms: false,
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,15 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::output::GameFormat;
 use crate::config::{EngineConfig, PlayConfig};
 use crate::contestant::Side;
-use crate::openings::{Book, Openings, RandomPlies};
+use crate::openings::{Book, Openings};
 use crate::settings::GameSettings;
 use gputexel_io::{Error, Result};
 
 pub(super) const FORMAT: &str = "gputexel-selfplay";
 /// If there are more games than openings.
 const RANDOM_PLIES: u32 = 2;
-
-const OPENING_LIMIT_CP: u32 = 200;
 
 const MAX_RANDOM_PLIES: u32 = 200;
 const GAMES: u64 = 1000;
@@ -47,7 +45,7 @@ pub struct SelfPlayConfig {
     #[serde(flatten)]
     pub play: PlayConfig,
     pub engine: EngineConfig,
-    pub random: RandomPlies,
+    pub random_plies: u32,
     pub leaves: u64,
     pub formats: Vec<GameFormat>,
 }
@@ -59,15 +57,15 @@ impl SelfPlayConfig {
             return Err(Error::setting("games", 0, "expected at least 1"));
         }
         let reused = play.openings.file.is_none() && play.games > Book::bundled().len() as u64;
-        let plies = options.random_plies.unwrap_or(if reused { RANDOM_PLIES } else { 0 });
-        if plies > MAX_RANDOM_PLIES {
+        let random_plies = options.random_plies.unwrap_or(if reused { RANDOM_PLIES } else { 0 });
+        if random_plies > MAX_RANDOM_PLIES {
             let reason = format!("expected at most {MAX_RANDOM_PLIES}");
-            return Err(Error::setting("random-plies", plies, reason));
+            return Err(Error::setting("random-plies", random_plies, reason));
         }
         Ok(Self {
             play,
             engine: options.engine.describe()?,
-            random: RandomPlies { plies, limit_cp: OPENING_LIMIT_CP },
+            random_plies,
             leaves: options.leaves,
             formats: options.formats.clone(),
         })
@@ -78,7 +76,7 @@ impl SelfPlayConfig {
     pub(super) fn open_openings(&mut self) -> Result<Openings> {
         let openings = self.play.open_openings("self-play run")?;
         let known = openings.book().len();
-        if self.random.plies == 0 && self.play.games > known as u64 {
+        if self.random_plies == 0 && self.play.games > known as u64 {
             let reason = format!(
                 "the book has {known} different openings, and without random plies each is played once"
             );

@@ -39,20 +39,16 @@ pub(super) struct GameSchedule<'a> {
 impl GameSchedule<'_> {
     /// Depends on those of all games before: none occurs twice.
     fn opening(&mut self, game: u64) -> Result<Opening> {
-        let random = self.config.random;
-        if random.plies == 0 {
+        let plies = self.config.random_plies;
+        if plies == 0 {
             return Ok(self.openings.get(game));
         }
         let used = &mut self.used;
-        let mut drawn = self.openings.drawn(game, random);
+        let mut drawn = self.openings.drawn(game, plies);
         let found = drawn.find(|opening| used.insert(position_key(&opening.position())));
         found.ok_or_else(|| {
-            let reason = format!(
-                "game {} has no opening: nothing that was drawn is new and within {} cp",
-                game + 1,
-                random.limit_cp
-            );
-            Error::setting("random-plies", random.plies, reason)
+            let reason = format!("game {} has no opening: nothing that was drawn is new and level", game + 1);
+            Error::setting("random-plies", plies, reason)
         })
     }
 
