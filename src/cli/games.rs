@@ -60,7 +60,7 @@ pub struct RuleFlags {
     #[arg(long, value_name = "MIB", help_heading = "Engines")]
     hash: Option<u32>,
     /// Opening book: EPD or FEN, one position per line, or PGN; plain or compressed (zst, gz, bz2)
-    /// [default: 32,871 positions after two moves of both sides]
+    /// [default: 53,115 positions after two moves of both sides]
     #[arg(long, value_name = "FILE", help_heading = "Openings")]
     openings: Option<PathBuf>,
     /// PGN books: plies to play from each game [default: 16]

@@ -7,8 +7,8 @@ pub fn built_in(method: &str, iterations: u64, concurrency: usize) -> String {
     format!(
         "[run]\nmethod = \"{method}\"\niterations = {iterations}\nseed = 7\n\
          [engine]\nparams = \"material:100,300,300,700,700\"\n\
-         [games]\nlimit = \"nodes=40\"\nconcurrency = {concurrency}\nmax_plies = 120\n\
-         win = {{ plies = 2, score_cp = 400 }}\n{}",
+         [games]\nlimit = \"nodes=200\"\nconcurrency = {concurrency}\nmax_plies = 120\n\
+         win = {{ plies = 2, score_cp = 200 }}\n{}",
         parameters("queen", "rook", "false")
     )
 }
@@ -18,7 +18,7 @@ pub fn uci(command: &str, iterations: u64, games: &str) -> String {
     format!(
         "[run]\nmethod = \"spsa\"\niterations = {iterations}\nrounding = \"stochastic\"\n\
          [engine]\ncommand = \"{quoted}\"\n\
-         [games]\nlimit = \"nodes=40\"\nmax_plies = 100\nwin = {{ plies = 2, score_cp = 400 }}\n{games}\n{}",
+         [games]\nlimit = \"nodes=200\"\nmax_plies = 100\nwin = {{ plies = 2, score_cp = 200 }}\n{games}\n{}",
         parameters("queen.mg", "rook.mg", "true")
     )
 }

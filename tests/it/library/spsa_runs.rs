@@ -6,7 +6,7 @@ use gputexel::spsa::run::{SpsaRun, Stop, Verification, VerifyOptions, conclude, 
 
 const CONFIG: &str = "[run]\nmethod = \"spsa\"\niterations = 12\nseed = 7\n\
      [engine]\nparams = \"material:100,300,300,700,700\"\n\
-     [games]\nlimit = \"nodes=40\"\nconcurrency = 1\nmax_plies = 120\n\
+     [games]\nlimit = \"nodes=200\"\nconcurrency = 1\nmax_plies = 120\n\
      win = { plies = 2, score_cp = 200 }\n\
      [[parameter]]\nname = \"queen\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n\
      [[parameter]]\nname = \"rook\"\nstart = 700\nmin = 0\nmax = 1400\nc_end = 300\nr_end = 0.002\n";

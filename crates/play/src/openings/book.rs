@@ -34,8 +34,8 @@ pub struct Book {
     pub checksum: String,
 }
 
-/// All positions after two moves of both sides whose score, by a search of 3,000 nodes of Stockfish 15.1, is within
-/// half a pawn.
+/// All positions after two moves of both sides whose score, by a search of 3,000 nodes of Stockfish 15.1, is -60 to 110
+/// centipawns from White's view.
 const BUNDLED: &[u8] = include_bytes!("bundled.epd.zst");
 
 /// Compact, because books have up to millions of lines.
@@ -48,7 +48,7 @@ struct BookEntry {
 }
 
 impl Book {
-    /// 32,871 openings, for games without a book of their own.
+    /// 53,115 openings, for games without a book of their own.
     pub fn bundled() -> Self {
         let text = zstd::decode_all(BUNDLED).expect("it is compressed text");
         let mut reading = Reading::new("the bundled book".to_string(), "line");

@@ -60,7 +60,7 @@ fn concurrent_pairs_count_exactly_once() {
 fn strength_is_followed() {
     // If a queen is worth less than a rook, the side that values it more wins.
     let bench = Bench::new();
-    let config = built_in("bspsa", 200, 1).replace("nodes=40", "nodes=150");
+    let config = built_in("bspsa", 200, 1).replace("nodes=200", "nodes=400");
     let queen = config.find("name = \"queen\"").unwrap();
     let (head, tail) = config.split_at(queen);
     let tail = tail.replacen("start = 700", "start = 350", 1).replacen("c_end = 100", "c_end = 300", 1);
