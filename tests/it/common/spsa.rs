@@ -18,7 +18,7 @@ pub fn uci(command: &str, iterations: u64, games: &str) -> String {
     format!(
         "[run]\nmethod = \"spsa\"\niterations = {iterations}\nrounding = \"stochastic\"\n\
          [engine]\ncommand = \"{quoted}\"\n\
-         [games]\nlimit = \"nodes=200\"\nmax_plies = 100\nwin = {{ plies = 2, score_cp = 200 }}\n{games}\n{}",
+         [games]\nlimit = \"nodes=40\"\nmax_plies = 100\nwin = {{ plies = 2, score_cp = 400 }}\n{games}\n{}",
         parameters("queen.mg", "rook.mg", "true")
     )
 }

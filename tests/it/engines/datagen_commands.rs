@@ -61,7 +61,8 @@ fn openings_are_distinct_and_balanced() {
         .collect();
     assert_eq!(keys.len(), 30);
     // There are twenty first moves.
-    let args = "selfplay --games 21 -o few --random-plies 1 --nodes 5";
+    bench.write("usual.epd", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n");
+    let args = "selfplay --games 21 -o few --openings usual.epd --random-plies 1 --nodes 5";
     bench.fails_with((args, "--max-plies 4 -q"), 2, "--random-plies 1: game 21 has no opening");
     let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n\
                 rnbqkbnr/pppppppp/8/8/3P4/8/PPPP1PPP/RNBQKBNR b KQkq -\n";

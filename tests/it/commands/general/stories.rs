@@ -105,7 +105,7 @@ fn tell(stage: &Stage, command: &str) -> String {
             assert!(found["games"].u64() < 100 || found["elo"].f64() >= GAIN, "{command}: {found}");
             assert!(found["engines"].list().iter().all(|engine| engine["failures"] == 0), "{found}");
             let (points, games) = (found["points"].f64(), found["games"].f64());
-            format!("score       {points} of {games} ({:.2} %)", 100.0 * points / games)
+            format!("score       {points:.1} of {games} ({:.2} %)", 100.0 * points / games)
         }
     }
 }
