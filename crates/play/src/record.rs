@@ -121,7 +121,11 @@ mod tests {
         let record = MatchRecord::read(folder.path()).unwrap();
         assert_eq!(record.tally, finished.result.tally);
         assert!(record.is_finished() && record.ahead == 0 && record.pairs.len() == 4);
-        assert!(record.pairs.iter().all(|pair| pair.opening.ends_with(" w KQkq - 0 1")), "{:?}", record.pairs);
+        assert!(
+            record.pairs.iter().all(|pair| pair.opening.ends_with(" w KQkq - 0 1")),
+            "{:?}",
+            record.pairs
+        );
         let journal = folder.path().join("match.jsonl");
         let text = std::fs::read_to_string(&journal).unwrap();
         let without: Vec<&str> = text.lines().filter(|line| !line.contains("\"pair\":1,")).collect();

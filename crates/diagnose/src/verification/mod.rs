@@ -143,14 +143,8 @@ impl VerificationRequest {
             };
             return Err(Error::input(&self.inputs[0], text));
         }
-        let is_played = self.is_played();
-        let compared = Compared {
-            data: &data,
-            printed: &printed,
-            set: &set,
-            tolerance_cp: self.tolerance_cp,
-            is_played,
-        };
+        let (tolerance_cp, is_played) = (self.tolerance_cp, self.is_played());
+        let compared = Compared { data: &data, printed: &printed, set: &set, tolerance_cp, is_played };
         let start = match &self.start {
             StartValues::File(path) => Some(ParameterFile::read(path)?.theta(&set, path)?),
             StartValues::Theta(theta) => Some(theta.clone()),

@@ -46,30 +46,21 @@ impl Reference {
         Ok(Self { theta, features, program, division, is_played: false, tolerance_cp })
     }
 
-    #[must_use]
     pub fn with_division(self, division: Division) -> Self {
         Self { division, ..self }
     }
 
     /// Compares with evaluations of a build that plays: sums of integers, and a rounding by each function.
-    #[must_use]
     pub fn with_played(self, is_played: bool) -> Self {
         Self { is_played, ..self }
     }
 
-    /// Returns the score of position `n` of a dataset with the same feature set, in centipawns from White's
-    /// view.
-    ///
-    /// # Panics
-    /// If there is no such position.
+    /// Returns the score of position `n` of a dataset with the same feature set, in centipawns from White's view.
     pub fn score_of(&self, data: &Dataset, n: usize) -> f64 {
         self.score_of_row(&Self::row_of(data, n), &[])
     }
 
     /// Returns position `n` of a dataset with the same feature set, as [`score_of_row`](Self::score_of_row) takes it.
-    ///
-    /// # Panics
-    /// If there is no such position.
     pub fn row_of(data: &Dataset, n: usize) -> ReferenceRow {
         let row = data.row(n);
         let one = data.endgame_scale_one();
