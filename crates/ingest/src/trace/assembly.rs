@@ -38,6 +38,7 @@ pub(super) struct Assembly<'a> {
     comparison: Comparison,
     source: usize,
     games: GameNumbers,
+    /// True if positions have games; `None` before the first position.
     numbered: Option<bool>,
     /// For the current source: the largest index, and true if index 0 occurred.
     largest_index: Option<u32>,

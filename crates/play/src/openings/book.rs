@@ -48,7 +48,10 @@ struct BookEntry {
 }
 
 impl Book {
-    /// 53,115 openings, for games without a book of their own.
+    /// Number of openings in the bundled book.
+    pub const BUNDLED: u64 = 53_115;
+
+    /// The openings of games for which no book is named.
     pub fn bundled() -> Self {
         let text = zstd::decode_all(BUNDLED).expect("it is compressed text");
         let mut reading = Reading::new("the bundled book".to_string(), "line");

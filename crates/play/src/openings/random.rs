@@ -53,6 +53,12 @@ mod tests {
     }
 
     #[test]
+    fn the_bundled_book_is_whole() {
+        let book = crate::openings::Book::bundled();
+        assert_eq!((book.len() as u64, book.bad, book.duplicates), (crate::openings::Book::BUNDLED, 0, 0));
+    }
+
+    #[test]
     fn hanging_pieces_and_mates_are_seen() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert!(is_balanced(&position(start)));

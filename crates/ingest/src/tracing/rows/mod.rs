@@ -69,7 +69,7 @@ struct Counted {
     used: [bool; 2],
 }
 
-/// What all positions together have shown, though a single one may not show it.
+/// What follows from all positions together, but not from each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Apart {
     /// Numbers that count differently in middlegame and endgame.

@@ -56,7 +56,7 @@ impl SelfPlayConfig {
         if play.games == 0 {
             return Err(Error::setting("games", 0, "expected at least 1"));
         }
-        let reused = play.openings.file.is_none() && play.games > Book::bundled().len() as u64;
+        let reused = play.openings.file.is_none() && play.games > Book::BUNDLED;
         let random_plies = options.random_plies.unwrap_or(if reused { RANDOM_PLIES } else { 0 });
         if random_plies > MAX_RANDOM_PLIES {
             let reason = format!("expected at most {MAX_RANDOM_PLIES}");
