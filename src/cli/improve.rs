@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gputexel::dataset::{shards, tensors};
-use gputexel::io::absolute;
-use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel::io::run_folder::{Kind, PARAMETERS, REPORT, RunFolder};
+use gputexel::io::{absolute, escaped};
 use gputexel::matches::client::{EngineCommand, OptionKind, PARAMETERS_WORD, Setting, UciPlayer};
 use gputexel::matches::statistics::{Sprt, SprtState};
 use gputexel::matches::{Changes, MatchResult, Stop, TimeControl, check_games};
 use gputexel::model::ParameterFile;
-use gputexel::report::{Judgement, quoted};
+use gputexel::report::{Judgement, Page, Part, Table, quoted};
 use gputexel::spsa::config::{EngineSection, GamesSection, OptionValue, RunConfig, RunSection};
 use gputexel::spsa::planner::{Advice, Guess};
 use gputexel::spsa::run::{Direction, Directions, SpsaRun, Verification, VerifyOptions, conclude_test};
@@ -201,24 +201,43 @@ impl Subcommand for ImproveArgs {
             "factors": names.iter().cloned().zip(factors.iter().copied()).collect::<std::collections::BTreeMap<_, _>>(),
         });
         add(&mut object, &conclusion);
+        let titles = ["direction", "share of the step", ""].map(String::from).to_vec();
+        let lengths = names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
+            // Without a search, that is the prior's.
+            let error = if plan.test_only { String::new() } else { format!("± {error:.2}") };
+            vec![name.clone(), format!("{factor:+.2}"), error]
+        });
+        let lengths: Vec<Vec<String>> = lengths.collect();
+        let mut played = vec![("search", format!("{} games", grouped(2 * search_pairs)))];
+        played.push(("test", counted(&tested)));
+        played.extend(confirmed.as_ref().map(|own| ("confirmed", counted(own))));
+        let page = Page {
+            title: format!("gputexel improve: {}", escaped(&folder.path().display().to_string())),
+            about: format!("How far to follow the step of {}, by games.", plan.run.display()),
+            facts: played.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+            conclusion: Some(conclusion.clone()),
+            parts: vec![Part {
+                id: "lengths",
+                name: "Lengths",
+                tables: vec![Table {
+                    caption: "0 is the start, 1 the whole step".to_string(),
+                    header: titles.clone(),
+                    rows: lengths.clone(),
+                }],
+            }],
+        };
+        folder.write(REPORT, page.to_html())?;
         print_result(context, &object, || {
-            let titles = ["direction", "share of the step", ""];
-            let mut rows = vec![titles.map(String::from).to_vec()];
-            rows.extend(names.iter().zip(&factors).zip(&errors).map(|((name, factor), error)| {
-                // Without a search, that is the prior's.
-                let error = if plan.test_only { String::new() } else { format!("± {error:.2}") };
-                vec![name.clone(), format!("{factor:+.2}"), error]
-            }));
+            let lines = played.iter().map(|(name, value)| format!("{name:<12}{value}\n"));
             format!(
-                "{}search      {} games\ntest        {}\n{}{}{}written     {}\nproposal    {}\n",
-                aligned(&rows, 0),
-                grouped(2 * search_pairs),
-                counted(&tested),
-                confirmed.as_ref().map_or(String::new(), |own| format!("confirmed   {}\n", counted(own))),
+                "{}{}{}{}written     {}\nproposal    {}\nreport      {}\n",
+                aligned(&[&[titles][..], &lengths].concat(), 0),
+                lines.collect::<String>(),
                 findings(&conclusion, true),
                 ending(&conclusion),
                 path.display(),
-                folder.file(PROPOSAL).display()
+                folder.file(PROPOSAL).display(),
+                folder.file(REPORT).display(),
             )
         })
     }

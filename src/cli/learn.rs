@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use gputexel::io::absolute;
-use gputexel::io::run_folder::{Kind, PARAMETERS, RunFolder};
+use gputexel::io::run_folder::{Kind, PARAMETERS, REPORT, RunFolder};
 use gputexel::matches::openings::Openings;
 use gputexel::matches::statistics::Pentanomial;
 use gputexel::matches::{Contestant, EngineConfig, GameSettings, MatchRecord, Side, judge};
@@ -300,7 +300,7 @@ impl Learning<'_> {
                 labels = Some(path.join("labeled.fens"));
             }
             rounds.push(done);
-            self.folder.write("learn.html", self.page(&rounds, None).to_html())?;
+            self.folder.write(REPORT, self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
         self.finish(&rounds, &best, &labels, hours)
@@ -463,7 +463,7 @@ impl Learning<'_> {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
         let conclusion = self.conclude(rounds, &played[0].1, &values, hours);
-        self.folder.write("learn.html", self.page(rounds, Some((&played, &conclusion))).to_html())?;
+        self.folder.write(REPORT, self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
         let mut object = serde_json::json!({
             "folder": self.folder.path(), "model": model, "rounds": rounds, "kept": wins,
@@ -482,7 +482,7 @@ impl Learning<'_> {
                 })
                 .collect();
             let table = aligned(&table(rounds), 0);
-            format!("\n{table}\n{result}report      {path}/learn.html\n{lines}{}", ending(&conclusion))
+            format!("\n{table}\n{result}report      {path}/{REPORT}\n{lines}{}", ending(&conclusion))
         })
     }
 
@@ -491,7 +491,7 @@ impl Learning<'_> {
         let mut verdict = judge(&played.pairs, [model, start]);
         if !played.wins() {
             verdict.words = format!(
-                "the values of {model}, in {}, do not beat {start}; more time may help",
+                "the values of {model} do not beat {start}, so no {PARAMETERS} is written; they are in {}, and more time may help",
                 values.display()
             );
         } else if verdict.judgement != Judgement::Better {

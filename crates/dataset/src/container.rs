@@ -41,7 +41,11 @@ pub(super) mod names {
     /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
 
-    pub const ALL: [&str; 12] = [
+    /// u64, three of each position: see [`PackedBoard`](gputexel_model::PackedBoard). Absent unless all are known and
+    /// rows do not have them.
+    pub const BOARDS: &str = "boards";
+
+    pub const ALL: [&str; 13] = [
         ROW_LENGTHS,
         WHITE_COUNTS,
         IDS,
@@ -54,6 +58,7 @@ pub(super) mod names {
         SCORES,
         EVALUATIONS,
         GAMES,
+        BOARDS,
     ];
 }
 
@@ -136,6 +141,7 @@ pub fn read(path: &Path) -> Result<Dataset> {
         scores: file.optional(names::SCORES, Dtype::F32, positions)?,
         evaluations: file.optional(names::EVALUATIONS, Dtype::F32, positions)?,
         games: file.optional(names::GAMES, Dtype::U32, positions)?,
+        boards: file.optional(names::BOARDS, Dtype::U64, 3 * positions)?,
         united: 0,
         sections: None,
         row_starts,
@@ -195,6 +201,7 @@ impl Dataset {
         join(&mut self.evaluations, mine, other.evaluations, theirs, |_| f32::NAN);
         let one = self.endgame_scale_one();
         join(&mut self.scales, mine, other.scales, theirs, |_| one);
+        join(&mut self.boards, 3 * mine, other.boards, 3 * theirs, |_| 0);
         // A shard without games counts each of its positions as a separate game.
         let games_of = |games: &[u32], positions: usize| match games {
             [] => positions as u64,

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use gputexel_io::{Error, Result};
+use gputexel_model::PackedBoard;
 use gputexel_model::program::CompiledProgram;
 
 /// Positions in extraction order, with columns in memory.
@@ -75,6 +76,8 @@ pub struct Dataset {
     pub(crate) evaluations: Vec<f32>,
     /// Game of each position; empty when the input had no games.
     pub(crate) games: Vec<u32>,
+    /// Packed boards, three numbers each; empty unless known.
+    pub(crate) boards: Vec<u64>,
     /// Number of games that were found to be others.
     pub(crate) united: u64,
     /// Number of sections that layouts are divided into; by the number of positions, unless requested.
@@ -279,6 +282,11 @@ impl Dataset {
     #[inline]
     pub fn game(&self, n: usize) -> u32 {
         self.games.get(n).copied().unwrap_or(n as u32)
+    }
+
+    /// Returns the board of a position, if the file has boards.
+    pub fn packed_board(&self, n: usize) -> Option<PackedBoard> {
+        self.boards.get(3 * n..3 * n + 3)?.try_into().ok()
     }
 
     /// Returns position `n`.

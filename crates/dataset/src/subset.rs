@@ -37,6 +37,7 @@ impl Dataset {
             scores: Vec::new(),
             evaluations: Vec::new(),
             games: Vec::new(),
+            boards: Vec::new(),
             united: self.united,
         };
         for &n in chosen {
@@ -63,6 +64,7 @@ impl Dataset {
             subset.scores.extend(self.scores.get(n));
             subset.evaluations.extend(self.evaluations.get(n));
             subset.games.extend(self.games.get(n));
+            subset.boards.extend(self.packed_board(n).into_iter().flatten());
         }
         subset
     }

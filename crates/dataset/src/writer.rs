@@ -17,7 +17,7 @@ use super::stored::METADATA_KEY;
 use super::{Metadata, SourceRecord};
 use column::{Column, le_bytes, read};
 use gputexel_io::{AtomicFile, Error, Result, staging_folder};
-use gputexel_model::FeatureRow;
+use gputexel_model::{FeatureRow, PackedBoard};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositionLabels {
@@ -71,6 +71,7 @@ pub struct DatasetWriter {
     weights: Column,
     scores: Column,
     games: Column,
+    boards: Column,
     scales: Column,
     offsets: Column,
     evaluations: Column,
@@ -109,6 +110,7 @@ impl DatasetWriter {
             weights: optional(names::WEIGHTS, Dtype::F32)?,
             scores: optional(names::SCORES, Dtype::F32)?,
             games: optional(names::GAMES, Dtype::U32)?,
+            boards: optional(names::BOARDS, Dtype::U64)?,
             scales: optional(names::SCALES, Dtype::U16)?,
             offsets: optional(names::OFFSETS, Dtype::F32)?,
             evaluations: optional(names::EVALUATIONS, Dtype::F32)?,
@@ -175,6 +177,16 @@ impl DatasetWriter {
         self.offsets.needed |= position.offset_cp != 0.0;
         self.evaluations.needed |= position.evaluation_cp.is_some();
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Appends the board of the position appended last. Boards are written if there is one, and an entry for each
+    /// position.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the spool cannot be written.
+    pub fn push_board(&mut self, board: PackedBoard) -> Result<()> {
+        self.boards.needed |= board != PackedBoard::default();
+        self.boards.push(le_bytes(&board), board.len()).map_err(|e| Error::io(&self.path, e))
     }
 
     /// Notes the occurrences of each feature for the side to move and for the other one.
@@ -331,6 +343,9 @@ impl DatasetWriter {
     /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] unless there is one flag per
     /// row.
     pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
+        if self.boards.elements != 3 * self.len() {
+            self.boards.elements = 0;
+        }
         if keep.len() != self.len() {
             return Err(Error::Usage(format!("{} flags for {} rows to keep", keep.len(), self.len())));
         }
@@ -365,6 +380,7 @@ impl DatasetWriter {
         for column in singles.into_iter().chain([&mut self.offsets, &mut self.evaluations]) {
             column.retain::<4>(keep, &folder, &mut |bytes| bytes)?;
         }
+        self.boards.retain::<24>(keep, &folder, &mut |bytes| bytes)?;
         let mut numbers = vec![u32::MAX; self.metadata.games as usize];
         let mut next = 0;
         self.games.retain::<4>(keep, &folder, &mut |bytes| match numbers
@@ -407,12 +423,14 @@ impl DatasetWriter {
         sources: Vec<SourceRecord>,
         selection: impl IntoIterator<Item = (String, String)>,
     ) -> std::io::Result<Metadata> {
+        self.boards.needed &= self.boards.elements == 3 * self.len();
         self.metadata.positions = self.len() as u64;
         self.metadata.sources = sources;
         self.metadata.selection = selection.into_iter().collect();
         let fixed =
             [self.results, self.row_lengths, self.ids, self.phases, self.white_counts, self.coefficients];
-        let optional = [self.weights, self.scales, self.offsets, self.evaluations, self.scores, self.games];
+        let optional =
+            [self.weights, self.scales, self.offsets, self.evaluations, self.scores, self.games, self.boards];
         let mut columns: Vec<Column> = fixed.into_iter().chain(optional).filter(|c| c.needed).collect();
         // Widest types first keeps every tensor aligned, as readers of the format expect.
         columns.sort_by_key(|c| (std::cmp::Reverse(c.dtype.bitsize()), c.name));

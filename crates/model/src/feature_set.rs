@@ -35,6 +35,9 @@ pub struct FeatureGroup<'a> {
     pub features: Vec<&'a str>,
 }
 
+/// The group of parameters that are in no table.
+pub const SINGLE_VALUES: &str = "parameters";
+
 impl FeatureSet {
     /// Creates the feature set of `kind` under a phase convention. Without features for
     /// [`FeatureKind::Imported`], which are given to [`try_imported`](Self::try_imported).

@@ -30,7 +30,7 @@ pub use basis::{
     PriorWord, Value,
 };
 pub use feature::{Arrangement, Feature, FeatureRow, ROLE_NAMES};
-pub use feature_set::{FeatureGroup, FeatureSet};
+pub use feature_set::{FeatureGroup, FeatureSet, SINGLE_VALUES};
 pub use groups::{ParameterGroups, resolve as resolve_parameters};
 pub use imported::{Division, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, check_name};
 pub use kinds::FeatureKind;
@@ -45,7 +45,7 @@ pub use penalty::{
 };
 pub use playing::{TableEvaluation, TableSums, named_parameters};
 pub use prior::Prior;
-pub use row_boards::RowBoards;
+pub use row_boards::{PackedBoard, RowBoards, fen_of, pack, unpack};
 pub use squares::{Colors, SquareCell, SquareOrder};
 pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};

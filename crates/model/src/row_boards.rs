@@ -1,7 +1,7 @@
 //! Boards from rows: the positions of feature sets that list every piece on its square.
 
 use shakmaty::fen::Fen;
-use shakmaty::{Board, CastlingMode, Chess, Color, Piece, Role, Setup, Square};
+use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, Piece, Role, Setup, Square};
 
 use super::FeatureSet;
 
@@ -53,9 +53,56 @@ impl RowBoards {
             let black_only = !is_legal(Color::White) && is_legal(Color::Black);
             Color::from_white(!black_only)
         });
-        // Only pockets and promoted pieces, which there are none of, cannot be written.
-        Fen::try_from_setup(setup(turn)).map_or_else(|_| String::new(), |fen| fen.to_string())
+        fen_of(board, turn)
     }
+}
+
+/// The FEN without castling rights.
+pub fn fen_of(board: Board, turn: Color) -> String {
+    // Only pockets and promoted pieces, which there are none of, cannot be written.
+    Fen::try_from_setup(Setup { board, turn, ..Setup::empty() })
+        .map_or_else(|_| String::new(), |fen| fen.to_string())
+}
+
+/// A board and the side to move: the squares that are occupied, then four bits for the man on each in their order. All
+/// 0 if there is none, or more than 32 men.
+pub type PackedBoard = [u64; 3];
+
+/// Added to the six men of White, and once more to those of Black.
+const BLACK: u64 = 6;
+/// The king of the side to move, White's and Black's.
+const TO_MOVE: u64 = 12;
+
+pub fn pack(board: &Board, turn: Color) -> PackedBoard {
+    let mut packed = [board.occupied().into(), 0, 0];
+    if board.occupied().count() > 32 {
+        return [0; 3];
+    }
+    for (i, (_, man)) in board.clone().into_iter().enumerate() {
+        let black = u64::from(man.color.is_black());
+        let code = match man.role {
+            Role::King if man.color == turn => TO_MOVE + black,
+            role => BLACK * black + role as u64 - 1,
+        };
+        packed[1 + i / 16] |= code << (4 * (i % 16));
+    }
+    packed
+}
+
+/// Inverse of [`pack`]; `None` if there is no board.
+pub fn unpack([occupied, men @ ..]: PackedBoard) -> Option<(Board, Color)> {
+    let (mut board, mut turn) = (Board::empty(), Color::White);
+    for (i, square) in Bitboard(occupied).into_iter().enumerate() {
+        let code = men.get(i / 16)? >> (4 * (i % 16)) & 15;
+        let (role, black) = match code {
+            TO_MOVE.. => (Role::King, code > TO_MOVE),
+            _ => (Role::ALL[(code % BLACK) as usize], code >= BLACK),
+        };
+        let color = Color::from_black(black);
+        board.set_piece_at(square, Piece { color, role });
+        turn = if code >= TO_MOVE { color } else { turn };
+    }
+    (occupied != 0).then_some((board, turn))
 }
 
 #[cfg(test)]
@@ -90,6 +137,21 @@ mod tests {
         }
         let set = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
         assert!(RowBoards::new(&set).is_none());
+    }
+
+    #[test]
+    fn boards_are_unpacked_as_they_were_packed() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+        for text in [start, "8/8/8/8/8/7k/8/K6q", "qqqqkqqq/8/8/8/8/8/8/QQQQKQQQ"] {
+            let board: Board = text.parse().unwrap();
+            for turn in Color::ALL {
+                assert_eq!(unpack(pack(&board, turn)), Some((board.clone(), turn)), "{text}");
+            }
+        }
+        let full = "pppppppp/pppppppp/8/8/8/8/PPPPPPPP/PPPPPPPP".replacen("8/8/8/8", "8/8/8/7p", 1);
+        assert_eq!(unpack(pack(&full.parse().unwrap(), Color::White)), None);
+        assert_eq!(unpack([0; 3]), None);
+        assert_eq!(unpack([u64::MAX; 3]), None);
     }
 
     #[test]

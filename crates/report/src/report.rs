@@ -69,7 +69,13 @@ impl Report {
 
     /// Its Elo; empty if no games were played.
     pub fn elo(&self) -> String {
-        self.fact(|name| name.contains("Elo")).unwrap_or_default().to_string()
+        let conclusion = match self {
+            Self::Run(_) => None,
+            Self::Match(report) => Some(&report.head.conclusion),
+            Self::Spsa(report) => Some(&report.head.conclusion),
+        };
+        let elo = conclusion.and_then(|known| known.verdict.figure.strip_prefix("Elo "));
+        elo.filter(|text| *text != "unknown").unwrap_or_default().to_string()
     }
 
     fn fact(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {

@@ -23,10 +23,10 @@ const CLASSES: usize = 1 << 12;
 /// Minimum number of positions that are added up sequentially.
 const PIECE: usize = 1 << 15;
 
-/// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum.
-pub(crate) fn bands(max: u16) -> [(u16, u16); 3] {
+/// Opening, middlegame and endgame as ranges of phase units, each a third of the maximum; none if there are no phases.
+pub(crate) fn bands(max: u16) -> Vec<(u16, u16)> {
     let (low, high) = (max / 3, (u32::from(max) * 2 / 3) as u16);
-    [(high.saturating_add(1).min(max), max), (low.saturating_add(1).min(high), high), (0, low)]
+    if low == 0 { Vec::new() } else { vec![(high + 1, max), (low + 1, high), (0, low)] }
 }
 
 /// Writes the prediction decile of each position of `which` to `into`; other entries are unchanged.
@@ -167,9 +167,14 @@ fn look(
             cells.calibration[1 + band][usize::from(in_band[at])].add(&position);
         }
         cells.by_phase[usize::from(row.phase)].add(&position);
-        // Only rows of pieces on squares give the number of pieces.
-        if data.unit_rows() {
-            let pieces = row.entry_count();
+        let packed = || data.packed_board(n as usize).filter(|board| board[0] != 0);
+        // Rows of pieces on squares give the number of pieces, too.
+        let known = if data.unit_rows() {
+            Some(row.entry_count())
+        } else {
+            packed().map(|board| board[0].count_ones() as usize)
+        };
+        if let Some(pieces) = known {
             if cells.by_pieces.len() <= pieces {
                 cells.by_pieces.resize(pieces + 1, Cell::default());
             }
@@ -264,13 +269,14 @@ mod tests {
 
     #[test]
     fn bands_cover_every_phase_once() {
-        for max in [1u16, 2, 3, 5, 24, 25, 128] {
+        for max in [3u16, 4, 5, 24, 25, 128] {
             for phase in 0..=max {
                 let bands = bands(max);
                 let first = bands.iter().position(|&(low, high)| (low..=high).contains(&phase));
                 assert!(first.is_some(), "{phase} of {max}: {bands:?}");
             }
         }
+        assert_eq!((bands(1), bands(2)), (Vec::new(), Vec::new()));
         assert_eq!(bands(24), [(17, 24), (9, 16), (0, 8)]);
     }
 

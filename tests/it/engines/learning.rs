@@ -82,12 +82,12 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     assert_eq!(names, ["material", "pesto"]);
     let kept = report["kept"].as_bool().unwrap();
     assert_eq!(bench.names("l").contains(&"params.json".to_string()), kept);
-    assert!(bench.text("l/learn.html").contains("Rounds"));
+    assert!(bench.text("l/report.html").contains("Rounds"));
     // A round that is finished is not played again; one that was killed is.
     let again = bench.report("learn --resume l --hours 1e-6");
     assert_eq!(again["rounds"], report["rounds"]);
     let (_, out, _) = bench.run("learn --resume l --hours 1e-6");
-    assert_one_conclusion(&again, &out, Some(&bench.text("l/learn.html")));
+    assert_one_conclusion(&again, &out, Some(&bench.text("l/report.html")));
     std::fs::remove_file(bench.path("l/round-01/round.json")).unwrap();
     let labels = bench.text("l/round-01/labeled.fens");
     let again = bench.report("learn --resume l --hours 1e-6");

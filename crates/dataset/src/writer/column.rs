@@ -80,7 +80,7 @@ impl Column {
         for &keep in keep {
             let bytes = read(&mut reader)?;
             if keep {
-                kept.push(&map(bytes), 1)?;
+                kept.push(&map(bytes), 8 * N / self.dtype.bitsize())?;
             }
         }
         *self = kept;

@@ -8,7 +8,7 @@ use half::f16;
 
 use super::audit::Audit;
 use super::compiled_schema::{Column, CompiledSchema};
-use super::line::{Batch, PositionFacts};
+use super::line::{Batch, PositionFacts, SAMPLED};
 use super::report::{ImportReport, SourceReport};
 use super::turns::Turns;
 use super::{Answers, Comparison, ImportSettings, MAX_SCALES};
@@ -20,6 +20,7 @@ use gputexel_chess::scale::ResultTally;
 use gputexel_dataset::{DatasetWriter, SourceRecord};
 use gputexel_io::{Advice, Error, Result};
 use gputexel_model::program::{self, TermActivity};
+use gputexel_model::unpack;
 
 const LINES_BEFORE_JUDGING: u64 = 1000;
 const LINES_BEFORE_MARKS: u64 = 20;
@@ -100,10 +101,11 @@ impl<'a> Assembly<'a> {
 
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
-        let (mut boards, mut facts) = (batch.boards.iter(), batch.facts());
+        let (mut boards, mut facts) = (batch.boards.iter().enumerate(), batch.facts());
         batch.for_each(|mut position, game| {
-            if let Some(board) = boards.next() {
-                self.audit.add(&position, board.as_ref());
+            let (n, board) = boards.next().map_or_else(Default::default, |(n, board)| (n, *board));
+            if n < SAMPLED {
+                self.audit.add(&position, unpack(board).map(|(board, _)| board).as_ref());
             }
             if let Some(turn) = facts.next().and_then(|facts| facts.turn) {
                 self.turns.add(&position, turn);
@@ -122,6 +124,7 @@ impl<'a> Assembly<'a> {
             self.scales.insert(position.scale);
             let was_half = !self.writer.has_single_precision();
             self.writer.push_imported(&position)?;
+            self.writer.push_board(board)?;
             if was_half && self.writer.has_single_precision() {
                 let mut entries = position.ids.iter().zip(position.coefficients);
                 let inexact = entries.find(|(_, c)| f16::from_f32(**c).to_f32() != **c);

@@ -11,7 +11,9 @@ use super::places::places_of;
 use super::schema::{Columns, Comment, GameColumn, Results, Schema};
 use gputexel_io::{Error, Result};
 use gputexel_model::program::{Accumulator, CompiledProgram, Factor, Program};
-use gputexel_model::{Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place};
+use gputexel_model::{
+    Feature, FeatureSet, Imported, ImportedParameter, MAX_FEATURES, Phases, Place, SINGLE_VALUES,
+};
 use shakmaty::Color;
 
 const MAX_INDEX: u32 = 1_000_000;
@@ -337,7 +339,7 @@ impl Builder {
                 _ if table => format!("{name}_{i}"),
                 _ => name.to_string(),
             };
-            let group = record.group.as_deref().unwrap_or(if table { name } else { "parameters" });
+            let group = record.group.as_deref().unwrap_or(if table { name } else { SINGLE_VALUES });
             let whose = format!("parameter '{own}'");
             self.features.push(Feature { name: own, group: group.to_string() });
             self.parameters.push(ImportedParameter {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shakmaty::{Board, Color};
+use shakmaty::Color;
 
 use super::comparison::{Comparison, Reference, ReferenceRow};
 use super::compiled_schema::{Action, Column, CompiledSchema, Half};
@@ -18,6 +18,7 @@ use gputexel_chess::text::significant_lines;
 use gputexel_dataset::{ImportedPosition, PositionLabels};
 use gputexel_io::shown_number;
 use gputexel_model::program::Taper;
+use gputexel_model::{PackedBoard, pack};
 
 const COMPLAINTS: usize = 5;
 const QUOTED: usize = 24;
@@ -64,12 +65,12 @@ pub struct Batch {
     /// Comparison of computed evaluations with those printed by the engine, if requested.
     pub comparison: Comparison,
     pub(super) active: Vec<u64>,
-    pub(super) boards: Vec<Option<Board>>,
+    pub(super) boards: Vec<PackedBoard>,
 }
 
 /// Number of lines per chunk whose results are compared with material although their FEN is not otherwise
 /// needed: enough to determine their point of view, and few enough to cost nothing.
-const SAMPLED: usize = 500;
+pub(super) const SAMPLED: usize = 500;
 
 struct Fault(&'static str, String);
 
@@ -408,10 +409,7 @@ impl Reader<'_> {
             }
         }
         let sampled = batch.labels.len() < SAMPLED;
-        // A comparison that finds differences explains them by the side to move, too.
-        let wanted = setup.is_none() && (sampled || self.reference.is_some());
-        let read = if wanted { parse_fen(comment).ok() } else { None };
-        let setup = setup.or_else(|| read.map(|(setup, _)| setup));
+        let setup = setup.or_else(|| parse_fen(comment).ok().map(|(setup, _)| setup));
         let label = Label {
             entries: entries as u32,
             phase,
@@ -427,9 +425,8 @@ impl Reader<'_> {
                 pieces: setup.as_ref().map(|setup| setup.board.occupied().count() as u8),
             },
         };
-        if sampled {
-            batch.boards.push(setup.as_ref().map(|setup| setup.board.clone()));
-        }
+        let packed = setup.as_ref().map(|setup| pack(&setup.board, setup.turn));
+        batch.boards.push(packed.unwrap_or_default());
         if let Some(setup) = setup.filter(|_| sampled || schema.requires_fen) {
             // If nothing was reversed, numbers are still from the side to move's view.
             let untold = schema.relative && turn.is_none() && setup.turn == Color::Black;

@@ -1,14 +1,19 @@
 //! Lists with bars: parameters without a square, material, and coordinates of a basis.
 
+use std::collections::HashSet;
+
 use maud::{Markup, html};
 
 use super::boards::Boards;
 use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
-use gputexel_model::{PieceValues, ROLE_NAMES};
+use super::table;
+use gputexel_model::{PieceValues, ROLE_NAMES, SINGLE_VALUES};
 
 const ROWS: usize = 3000;
+/// Lists are open from the first one until they have so many rows.
+const OPEN: usize = 40;
 
 /// Bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
 pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
@@ -34,71 +39,101 @@ fn plus_minus(error: Option<f64>) -> Markup {
     html! { @if let Some(error) = error { span.soft { " ±" (format!("{error:.1}")) } } }
 }
 
+/// The lists of parameters, those that changed most first, with their changes as bars, or their values if they are not
+/// compared with others.
 pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &str) -> Markup {
-    let listed = |group: &Group<'_>| match &group.shape {
-        Shape::List(ids) => ids.clone(),
-        Shape::Board(_) => Vec::new(),
+    let mut listed: Vec<(&str, Vec<usize>)> = groups
+        .iter()
+        .filter_map(|group| match &group.shape {
+            Shape::List(ids) => Some((group.name, ids.clone())),
+            Shape::Board(_) => None,
+        })
+        .collect();
+    let distance = |id: &usize| {
+        let changes = changes(&parameters[*id]).into_iter().flatten();
+        changes.fold(0.0, |most, change| f64::max(most, change.abs()))
     };
-    let all: usize = groups.iter().map(|group| listed(group).len()).sum();
-    let distance = |id: usize| {
-        let Parameter { values, reference, .. } = &parameters[id];
-        let reference = reference.unwrap_or([0.0; 2]);
-        (values[0] - reference[0]).abs().max((values[1] - reference[1]).abs())
-    };
-    // The smallest change from which parameters are shown.
-    let least = (all > ROWS).then(|| {
-        let mut distances: Vec<f64> = groups.iter().flat_map(listed).map(distance).collect();
+    let largest = |ids: &[usize]| ids.iter().map(distance).fold(0.0, f64::max);
+    let all: Vec<usize> = listed.iter().flat_map(|(_, ids)| ids).copied().collect();
+    if all.len() > ROWS {
+        let mut distances: Vec<f64> = all.iter().map(distance).collect();
         distances.sort_unstable_by(|a, b| b.total_cmp(a));
-        distances[ROWS]
-    });
+        listed.iter_mut().for_each(|(_, ids)| ids.retain(|id| distance(id) > distances[ROWS]));
+    }
+    listed.retain(|(_, ids)| !ids.is_empty());
+    listed.sort_by(|a, b| largest(&b.1).total_cmp(&largest(&a.1)));
+    let compared = parameters.iter().any(|own| own.reference.is_some());
+    // Sums have units of their own.
+    let is_summed = |id: usize| parameters[id].summed.is_some();
+    let common = largest(&all.iter().copied().filter(|&id| !is_summed(id)).collect::<Vec<_>>());
+    let mut rows = 0;
     html! {
-        @if least.is_some() { p.note { "Of " (grouped(all as u64)) " parameters, the " (grouped(ROWS as u64)) " that changed most are listed; params.json has all of them." } }
-        @for group in groups {
-            @let ids: Vec<usize> = listed(group).into_iter().filter(|&id| least.is_none_or(|least| distance(id) > least)).collect();
-            @if !ids.is_empty() {
-                @let single = untapered(parameters, ids.iter().copied());
-                @let phases: Vec<usize> = (0..if single { 1 } else { 2 }).filter(|&phase| single || !ids.iter().all(|&id| parameters[id].is_unread(phase))).collect();
-                @let values = ids.iter().flat_map(|&id| parameters[id].values);
-                @let (full, below) = scale(values);
-                details.list {
-                    summary { (group.name) span.soft {
-                        " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" }
-                        @if let Some((name, change)) = farthest(parameters, &ids) { ", most changed: " (name) " " (signed(change)) }
+        @if all.len() > ROWS { p.note { "Of " (grouped(all.len() as u64)) " parameters, the " (grouped(ROWS as u64)) " that changed most are listed; params.json has all of them." } }
+        @if compared && !listed.is_empty() { p.note { "From " (reference) " to the result, in centipawns unless said otherwise; bars are changes." } }
+        @for (group, ids) in &listed {
+            @let single = untapered(parameters, ids.iter().copied());
+            @let phases: Vec<usize> = (0..if single { 1 } else { 2 }).filter(|&phase| single || !ids.iter().all(|&id| parameters[id].is_unread(phase))).collect();
+            @let values = scale(ids.iter().flat_map(|&id| parameters[id].values));
+            @let (full, below) = if !compared { values } else { (if is_summed(ids[0]) { largest(ids) } else { common }, true) };
+            details.list open[{ rows += ids.len(); rows <= OPEN }] {
+                summary { (breakable(if *group == SINGLE_VALUES { "Single values" } else { group })) span.soft {
+                    " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" }
+                    @if let Some((name, change)) = farthest(parameters, ids) { ", most changed: " (name) " " (signed(change)) }
+                } }
+                div.scroll { table.bars {
+                    @if is_summed(ids[0]) { caption { (parameters[ids[0]].unit()) } }
+                    thead { tr {
+                        th scope="col" { "name" }
+                        @if single { th scope="col" { "value" } } @else { @for &phase in &phases { th scope="col" { (["middlegame", "endgame"][phase]) } } }
+                        @if parameters[ids[0]].support.is_some() { th scope="col" { "positions" } }
                     } }
-                    div.scroll { table.bars {
-                        caption { (group.name) ", " (parameters[ids[0]].unit()) @if parameters[ids[0]].reference.is_some() { "; in gray: change against " (reference) } }
-                        thead { tr {
-                            th scope="col" { "name" }
-                            @if single { th scope="col" { "value" } } @else { @for &phase in &phases { th scope="col" { (["middlegame", "endgame"][phase]) } } }
-                            @if parameters[ids[0]].support.is_some() { th scope="col" { "positions" } }
-                        } }
-                        tbody { @for &id in &ids {
-                            @let Parameter { name, values, reference, errors, support, .. } = &parameters[id];
-                            tr class=[(*support == Some(0)).then_some("u")] {
-                                th scope="row" { (name) }
-                                @for &phase in &phases { td {
-                                    (centipawns(values[phase])) (plus_minus(errors[phase])) (change(values[phase], reference.map(|r| r[phase])))
-                                    (bar(values[phase], full, below))
-                                } }
-                                @if let Some(support) = support { td { (grouped(*support)) } }
-                            }
-                        } }
+                    tbody { @for &id in ids {
+                        @let own @ Parameter { name, values, reference, errors, support, .. } = &parameters[id];
+                        tr class=[(*support == Some(0)).then_some("u")] {
+                            th scope="row" { (breakable(within(name, group))) }
+                            @for &phase in &phases { td {
+                                @if let Some(before) = reference { span.soft { (whole(before[phase])) " → " } }
+                                (centipawns(values[phase])) (plus_minus(errors[phase]))
+                                (bar(changes(own).map_or(values[phase], |changes| changes[phase]), full, below))
+                            } }
+                            @if let Some(support) = support { td { (grouped(*support)) } }
+                        }
                     } }
-                }
+                } }
             }
         }
     }
 }
 
+/// The changes of both values; `None` without a reference.
+fn changes(own: &Parameter) -> Option<[f64; 2]> {
+    own.reference.map(|before| [0, 1].map(|phase| own.values[phase] - before[phase]))
+}
+
+/// A name without that of its group in front.
+fn within<'a>(name: &'a str, group: &str) -> &'a str {
+    let rest = name.strip_prefix(group).map(|rest| rest.trim_start_matches('_'));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(name)
+}
+
+/// A name that is broken, if at all, between its words.
+pub(super) fn breakable(name: &str) -> Markup {
+    html! { @for word in name.split_inclusive(['_', ' ']) { (word) wbr; } }
+}
+
 fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     let of = |&id: &usize| {
-        let Parameter { name, values, reference, .. } = &parameters[id];
-        let known = reference.map(|reference| [0, 1].map(|phase| values[phase] - reference[phase]));
-        known.into_iter().flatten().zip(["mg", "eg"]).map(move |(change, phase)| (name, phase, change))
+        let own = &parameters[id];
+        changes(own)
+            .into_iter()
+            .flatten()
+            .zip([" (middlegame)", " (endgame)"])
+            .map(move |(change, phase)| (id, phase, change))
     };
     let all = ids.iter().flat_map(of).filter(|found| found.2.is_finite() && found.2 != 0.0);
-    let most = all.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
-    Some((format!("{}.{}", most.0, most.1), most.2))
+    let (id, phase, change) = all.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
+    let phase = if untapered(parameters, std::iter::once(id)) { "" } else { phase };
+    Some((format!("{}{phase}", parameters[id].name), change))
 }
 
 /// The worth of pawns to queens, each with its number, the values and those of the reference.
@@ -139,17 +174,33 @@ pub(super) fn material(parameters: &[Parameter], reference: &str) -> Markup {
     }
 }
 
+/// The coordinates of a basis, unless they are the parameters themselves.
 pub(super) fn coordinates_of_run(report: &RunReport) -> Option<Markup> {
-    (!report.coordinates.is_empty()).then(|| coordinates(&report.coordinates))
+    let names: HashSet<&str> = report.parameters.iter().map(|own| &*own.name).collect();
+    let plain = |own: &CoordinateValue| {
+        let name = own.name.strip_suffix(".mg").or(own.name.strip_suffix(".eg")).unwrap_or(&own.name);
+        own.min.is_none() && own.max.is_none() && names.contains(name)
+    };
+    (!report.coordinates.iter().all(plain)).then(|| coordinates(&report.coordinates))
 }
 
 /// Lists of a run beyond the boards of pieces, and further boards.
-pub(super) fn parameters_of_run(report: &RunReport) -> Option<Markup> {
+pub(super) fn changes_of_run(report: &RunReport) -> Option<Markup> {
     let RunReport { parameters, reference, .. } = report;
     let groups = groups(parameters);
     let (folded, lists) = (Boards::new(parameters, &groups).folded(), lists(parameters, &groups, reference));
-    let is_empty = folded.0.is_empty() && lists.0.is_empty();
-    (!is_empty).then(|| html! { (folded) (lists) })
+    let is_empty = folded.0.is_empty() && lists.0.is_empty() && report.correlations.is_none();
+    (!is_empty).then(|| {
+        html! {
+            (lists) (folded)
+            @if let Some(pairs) = &report.correlations {
+                details.list {
+                    summary { "Pairs that the data hardly tell apart " span.soft { (pairs.rows.len()) } }
+                    (table(pairs))
+                }
+            }
+        }
+    })
 }
 
 fn coordinates(coordinates: &[CoordinateValue]) -> Markup {

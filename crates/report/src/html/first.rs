@@ -45,12 +45,24 @@ pub(super) fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Mark
     let (class, name) = verdict.judgement.names();
     html! {
         div class=(class) {
-            p.figure { (verdict.figure) " " span.tag { (name) } }
+            // A number stays with its error and unit.
+            p.figure { (verdict.figure.replace(" ± ", "\u{a0}±\u{a0}").replace(" %", "\u{a0}%")) " " span.tag { (name) } }
             @if !verdict.measured_on.is_empty() { p { "Measured on " (verdict.measured_on) "." } }
-            p { (verdict.words) }
+            p { (sentence(&verdict.words)) }
             @if !next.is_empty() { p { "Next:" br; code { (next) } } }
         }
     }
+}
+
+/// The figure of the verdict on a page.
+pub fn figure_of(page: &str) -> Option<&str> {
+    page.split_once("<p class=\"figure\">")?.1.split(" <span").next()
+}
+
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain((!words.ends_with('.')).then_some('.')).collect()
 }
 
 fn worth(report: &RunReport) -> Markup {
@@ -103,7 +115,7 @@ mod tests {
         assert!(!text.contains("<b>") && !text.contains("<i>"), "{text}");
         let places = [
             "class=\"verdict better\"",
-            "−3.7 % ± 0.5 %",
+            "−3.7\u{a0}%\u{a0}±\u{a0}0.5\u{a0}%",
             "<code>gputexel match",
             "500 → </span><strong>510",
             "id=\"boards\"",

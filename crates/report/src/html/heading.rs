@@ -14,7 +14,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub(super) fn of(is_final: bool, running: bool) -> Self {
+    pub(crate) fn of(is_final: bool, running: bool) -> Self {
         match (is_final, running) {
             (true, _) => Self::Finished,
             (false, true) => Self::Running,
@@ -68,10 +68,10 @@ impl Heading {
             header {
                 h1 { (self.title) }
                 p.status { (self.stage().tag()) " " (self.status) }
-                (facts(&self.facts))
                 (warnings(&self.conclusion))
             }
             (first)
+            (facts(&self.facts))
             nav aria-label="Sections" { @for (id, name, _) in sections { a href={ "#" (id) } { (name) } } }
             @for (id, name, markup) in sections { section id=(id) { h2 { (name) } (markup) } }
         }

@@ -3,7 +3,6 @@
 
 mod bars;
 mod boards;
-mod changes;
 mod comparison;
 mod course;
 mod data;
@@ -31,6 +30,7 @@ pub use data::{
     Comparison, CoordinateValue, Parameter, PenaltyRow, RunReport, SharedTrait, Step, StrengthReport, Swarms,
     SweepAxis, SweepReport, SweepSetting, Table, WorstPosition, WorstPositions,
 };
+pub(super) use first::figure_of;
 pub use heading::{Heading, Stage, remaining_seconds};
 pub use listing::{ListedRun, RunList, notice};
 pub use matches::{MatchReport, Standing};
@@ -69,10 +69,8 @@ type MakeSection = fn(&RunReport) -> Option<Markup>;
 /// Sections of the page of a run in their order: id for links, title, and maker.
 const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("sweep", "Settings", sweep::of_run),
-    ("coordinates", "Coordinates", bars::coordinates_of_run),
+    ("changes", "Changes", bars::changes_of_run),
     ("errors", "What your evaluation gets wrong", worst::of_run),
-    ("changes", "Largest changes", changes::of_run),
-    ("parameters", "Parameters", bars::parameters_of_run),
     ("loss", "Loss", course::losses_of_run),
     ("swarms", "Swarms", course::swarms),
     ("strength", "Strength of the prior", strength::of_run),
@@ -81,6 +79,7 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("residuals", "Residuals", positions::residuals_of_run),
     ("scale", "K", |report| report.diagnostics.as_ref().map(positions::scale)),
     ("support", "Rare features", support::of_run),
+    ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];
 

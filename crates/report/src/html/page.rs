@@ -27,11 +27,12 @@ pub struct Page {
 impl Page {
     pub fn to_html(&self) -> String {
         let body = html! {
-            header { h1 { (self.title) } p.status { (self.about) } (facts(&self.facts)) }
+            header { h1 { (self.title) } p.status { (self.about) } }
             @if let Some(conclusion) = &self.conclusion {
                 (warnings(conclusion))
                 div.first { (verdict_box(conclusion)) }
             }
+            (facts(&self.facts))
             nav aria-label="Sections" { @for part in &self.parts { a href={ "#" (part.id) } { (part.name) } } }
             @for part in &self.parts {
                 section id=(part.id) {

@@ -93,7 +93,7 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
         [("phase", "phase units", |set| &set.by_phase), ("pieces", "pieces", |set| &set.by_pieces)];
     let mut figures = Vec::new();
     for (key, axis, of) in keys {
-        if diagnostics.sets.iter().all(|set| of(set).is_empty()) {
+        if diagnostics.sets.iter().all(|set| of(set).len() < 2) {
             continue;
         }
         let keys = || diagnostics.sets.iter().flat_map(of).map(|r| f64::from(r.key));
@@ -126,7 +126,7 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
         @if !further.is_empty() {
             details.list { summary { "By pieces" } div.figures { @for figure in further { (figure) } } }
         }
-        @if !pieces { p.note { "Rows of this feature set do not contain the number of pieces of a position." } }
+        @if !pieces { p.note { "The dataset does not have the number of pieces of a position." } }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::html::{ListedRun, Live, RunList, Stage, notice};
+use crate::html::{ListedRun, Live, RunList, Stage, figure_of, notice};
 use crate::report::Report;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::{Kind, PARAMETERS, REPORT};
@@ -23,7 +23,9 @@ const REPORT_BYTES: u64 = 64 << 20;
 const PREFIX: &str = "/run/";
 const COMPARE: &str = "/compare";
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-const KINDS: [Kind; 4] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa];
+const KINDS: [Kind; 6] = [Kind::Run, Kind::Sweep, Kind::Match, Kind::Spsa, Kind::Learn, Kind::Improve];
+/// Of these there is only the page that the command writes.
+const PAGES: [Kind; 2] = [Kind::Learn, Kind::Improve];
 
 pub type ReadReport = Box<dyn Fn(&Path) -> Result<Report> + Send + Sync>;
 
@@ -91,8 +93,10 @@ impl Runs {
         let Some(folder) = path.strip_prefix(PREFIX).and_then(|rest| self.folder(rest)) else {
             return Ok(Content::Missing);
         };
-        if kind(&folder).is_none() {
-            return Ok(Content::Missing);
+        let Some(kind) = kind(&folder) else { return Ok(Content::Missing) };
+        if PAGES.contains(&kind) {
+            let none = || notice(kind.name(), "There is no page yet.", Some(live)).into_bytes();
+            return Ok(Content::Plain(report_file(&folder).unwrap_or_else(none)));
         }
         let mut report = (self.read)(&folder)?;
         report.set_running(FolderLock::is_held(&folder));
@@ -148,7 +152,7 @@ impl Runs {
         self.walk(&self.root, DEPTH, &mut budget, &mut found);
         found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         let note = match (found.is_empty(), budget, found.len()) {
-            (true, ..) => "No run, sweep, match or SPSA run is in this folder yet.".to_string(),
+            (true, ..) => "No run is in this folder yet.".to_string(),
             (_, 0, _) => {
                 "The folder holds too much to be looked at as a whole: runs may be missing.".to_string()
             }
@@ -240,6 +244,14 @@ impl Runs {
             is_comparable: is_comparable(folder),
             ..ListedRun::default()
         };
+        if PAGES.contains(&kind) {
+            let page = report_file(folder).unwrap_or_default();
+            let page = String::from_utf8_lossy(&page);
+            // There is a verdict once it has ended.
+            let figure = figure_of(&page).filter(|_| !running);
+            let elo = figure.and_then(|text| text.strip_prefix("Elo ")).unwrap_or_default().to_string();
+            return ListedRun { stage: Some(Stage::of(figure.is_some(), running)), elo, ..listed };
+        }
         let mut report = match (self.read)(folder) {
             Ok(report) => report,
             Err(error) => return ListedRun { status: error.to_string(), ..listed },

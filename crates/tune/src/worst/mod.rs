@@ -11,8 +11,9 @@ use crate::scale_ratio::at_most;
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
 use gputexel_eval::exact::all_scores;
-use gputexel_model::RowBoards;
+use gputexel_model::{RowBoards, fen_of, unpack};
 use gputexel_report::{WorstPosition, WorstPositions};
+use shakmaty::Board;
 use terms::Contributions;
 
 const SHOWN: usize = 12;
@@ -117,28 +118,57 @@ fn largest(data: &Dataset, which: &[u32], count: usize, value: impl Fn(u32) -> f
     kept.into_iter().map(|(_, n)| n).collect()
 }
 
-/// The first `count` positions, each board once, with their FENs if rows have the boards.
+/// The boards of positions, from their rows or beside them.
+#[derive(Clone, Copy)]
+struct Boards<'a> {
+    data: &'a Dataset,
+    rows: Option<RowBoards>,
+}
+
+impl<'a> Boards<'a> {
+    /// `None` if the dataset has no boards.
+    fn new(data: &'a Dataset) -> Option<Self> {
+        let rows = RowBoards::new(&data.metadata().feature_set);
+        (rows.is_some() || data.packed_board(0).is_some()).then_some(Self { data, rows })
+    }
+
+    fn board(&self, n: usize) -> Option<Board> {
+        match &self.rows {
+            Some(rows) => {
+                let (plus, minus) = self.data.row(n).ids_by_sign();
+                Some(rows.board(plus, minus))
+            }
+            None => Some(unpack(self.data.packed_board(n)?)?.0),
+        }
+    }
+
+    fn fen(&self, n: usize) -> Option<String> {
+        match &self.rows {
+            Some(rows) => {
+                let (plus, minus) = self.data.row(n).ids_by_sign();
+                Some(rows.fen(plus, minus))
+            }
+            None => unpack(self.data.packed_board(n)?).map(|(board, turn)| fen_of(board, turn)),
+        }
+    }
+}
+
+/// The first `count` positions, each board once, with their FENs if boards are known.
 fn distinct(data: &Dataset, which: &[u32], count: usize) -> Vec<(usize, Option<String>)> {
-    let boards = RowBoards::new(&data.metadata().feature_set);
+    let boards = Boards::new(data);
     let mut seen = HashSet::new();
-    let known = which.iter().map(|&n| {
-        let (plus, minus) = data.row(n as usize).ids_by_sign();
-        (n as usize, boards.as_ref().map(|boards| boards.fen(plus, minus)))
-    });
+    let known = which.iter().map(|&n| n as usize).map(|n| (n, boards.and_then(|boards| boards.fen(n))));
     known.filter(|(_, fen)| fen.as_ref().is_none_or(|fen| seen.insert(fen.clone()))).take(count).collect()
 }
 
 /// Describes what the rows of a dataset lack of its positions; empty if nothing.
 fn boards_note(data: &Dataset) -> String {
     let set = &data.metadata().feature_set;
-    match RowBoards::new(set) {
-        None => format!(
-            "A dataset of feature set '{}' has sums of features and no boards, so there are no diagrams. Positions are \
-             numbered in the order of the dataset, which is that of its inputs; a dataset of the same positions with the \
-             model 'pst' shows what they look like.",
-            set.name()
-        ),
-        Some(_) if !set.features.iter().any(|feature| feature.name == "tempo") => {
+    match Boards::new(data) {
+        None => "The dataset has no boards, so there are no diagrams: a trace has them if each line ends with # and the FEN. \
+                 Positions are numbered in the order of the inputs."
+            .to_string(),
+        Some(boards) if boards.rows.is_some() && !set.features.iter().any(|feature| feature.name == "tempo") => {
             "Rows of this feature set do not have the side to move: diagrams open with White to move."
                 .to_string()
         }

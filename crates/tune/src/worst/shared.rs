@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 use shakmaty::{Bitboard, Board, Color};
 
+use super::Boards;
 use crate::diagnostics::bands;
 use gputexel_dataset::Dataset;
-use gputexel_model::RowBoards;
+use gputexel_model::SINGLE_VALUES;
 use gputexel_report::SharedTrait;
 
 /// Standard errors by which a share among the worst must exceed that among all for a term to be listed:
@@ -88,10 +89,9 @@ pub(super) fn traits(data: &Dataset, worst: &[u32], all: &[u32]) -> Vec<SharedTr
     for (index, (name, (low, high))) in ["opening", "middlegame", "endgame"].iter().zip(bands).enumerate() {
         traits.push(phases.shared("phase", &format!("{name} (phase {low} to {high})"), index));
     }
-    if let Some(boards) = RowBoards::new(&data.metadata().feature_set) {
+    if let Some(boards) = Boards::new(data) {
         let material = Compared::new(sets, BALANCES.len() + ENDINGS.len(), |n, found| {
-            let (plus, minus) = data.row(n).ids_by_sign();
-            classify(&boards.board(plus, minus), found);
+            boards.board(n).iter().for_each(|board| classify(board, found));
         });
         let names = BALANCES.iter().map(|class| class.1).chain(ENDINGS).enumerate();
         let classes = names.map(|(index, name)| (index, material.shared("material", name, index)));
@@ -121,7 +121,10 @@ fn terms(data: &Dataset, sets: [&[u32]; 2]) -> Vec<SharedTrait> {
     let single = set.features.iter().enumerate().filter(|(id, _)| is_seen(*id));
     let single = single.map(|(id, feature)| compared.shared("term", &feature.name, id));
     // The only feature of a group is listed by its own name.
-    let several = grouped.iter().enumerate().filter(|(at, (_, ids))| ids.len() > 1 && is_seen(features + at));
+    let several = grouped
+        .iter()
+        .enumerate()
+        .filter(|(at, (name, ids))| ids.len() > 1 && is_seen(features + at) && *name != SINGLE_VALUES);
     let groups = several.map(|(at, (name, _))| compared.shared("any term of", name, features + at));
     let mut terms: Vec<SharedTrait> = single.chain(groups).filter(|term| term.excess() > ERRORS).collect();
     terms.sort_by(|a, b| b.excess().total_cmp(&a.excess()).then_with(|| a.name.cmp(&b.name)));

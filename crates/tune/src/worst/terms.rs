@@ -3,6 +3,7 @@
 use crate::program_diagnostics::part_name;
 use gputexel_dataset::Dataset;
 use gputexel_dataset::objective::{sums, taper};
+use gputexel_model::SINGLE_VALUES;
 use gputexel_model::program::CompiledProgram;
 
 /// Groups of the parameters of a dataset, and the parts of its program.
@@ -20,7 +21,14 @@ impl<'a> Contributions<'a> {
             let parts = program.parts().into_iter();
             parts.map(|part| (part_name(program, part), program.without(&[part]))).collect()
         });
-        Self { data, groups: set.group_names(), group_of: set.group_indices(), parts }
+        let (mut groups, mut group_of) = (set.group_names(), set.group_indices());
+        for (feature, group) in set.features.iter().zip(&mut group_of) {
+            if groups[*group] == SINGLE_VALUES {
+                *group = groups.len();
+                groups.push(&feature.name);
+            }
+        }
+        Self { data, groups, group_of, parts }
     }
 
     /// The contributions to the score of position `n`, centipawns, White's view, the largest first; without

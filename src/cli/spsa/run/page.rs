@@ -59,6 +59,7 @@ fn page(
     let header_row = rows.next().unwrap_or_default();
     let mut facts = vec![
         ("pairs of games".to_string(), format!("{} of {}", grouped(completed), grouped(all))),
+        ("engine".to_string(), header.engines[0].clone()),
         ("method".to_string(), tuner.method().to_string()),
         ("parameters".to_string(), grouped(tuner.variables().len() as u64)),
     ];
