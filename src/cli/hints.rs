@@ -38,7 +38,7 @@ fn of_missing(path: &Path) -> Option<String> {
     let others = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
     let others = others.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     // These words are accepted in place of a parameter file.
-    let words = if folder.is_none() { &["material", "schema"][..] } else { &[] };
+    let words = if folder.is_none() { &["material", "pesto", "schema", "zero"][..] } else { &[] };
     let best = gputexel::io::most_alike(name, others.chain(words.iter().map(|word| (*word).to_string())))?;
     let meant = folder.map_or_else(|| PathBuf::from(&best), |folder| folder.join(&best));
     Some(format!("; did you mean '{}'?", gputexel::io::printable(&meant.display().to_string())))

@@ -54,7 +54,7 @@ pub struct ImportArgs {
     #[arg(long)]
     force: bool,
     /// Stop, and write nothing, if more than this share of the lines is unusable
-    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, default_value_t = 0.1)]
     max_bad_share: f64,
     /// Accept results as they are, even if they clearly contradict material
     #[arg(long)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use gputexel::Error;
 use gputexel::tables::sources::{KnownValues, TableValues, plan};
 use serde_json::json;
 
@@ -32,6 +33,10 @@ pub struct TablesArgs {
 }
 
 pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
+    if let Some(run) = args.sources.iter().find(|source| source.is_dir()) {
+        let reason = "is a folder: name the run first, and then the source files";
+        return Err(Error::input(run, reason).into());
+    }
     let values = TableValues::read(&args.params)?;
     let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;
     let plan = plan(&values, &known, &args.sources, args.trust_marker)?;

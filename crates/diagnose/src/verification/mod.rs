@@ -15,7 +15,7 @@ use gputexel_ingest::trace::{
     CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
 use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
-use gputexel_io::{Error, Result};
+use gputexel_io::{Advice, Error, Result};
 use gputexel_model::{FeatureSet, ParameterFile, ValueChange};
 use serde::Serialize;
 
@@ -242,8 +242,9 @@ impl VerificationRequest {
 
     fn read_positions(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
         let set = file.and_then(ParameterFile::computed_set).ok_or_else(|| {
-            let text = "its features are the engine's own: the engine must trace them, and --schema say what they mean";
-            Error::input(self.params.as_deref().unwrap_or(Path::new("")), text)
+            let text = "its features are an engine's own, which has to trace these positions";
+            let advice = Advice::default().text("give ").setting("trace-command", "ENGINE");
+            Error::input(self.params.as_deref().unwrap_or(Path::new("")), text).advise(advice)
         })?;
         let tuned = self.values(file, &set)?;
         let selection = Selection { keep_ends: true, ..Selection::everything() };

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use command::{DEFAULT_DEADLINE, TraceCommand};
+pub(crate) use positions::are_positions;
 
 use crate::conversion::{ConversionSettings, convert};
 use crate::extraction::ExtractSettings;
@@ -236,7 +237,7 @@ fn lines_of(
     converted: PathBuf,
     hooks: &mut Hooks<'_>,
 ) -> Result<(PathBuf, Vec<String>)> {
-    if positions::are_lines(input)? {
+    if are_positions(input)? {
         return Ok((input.to_path_buf(), Vec::new()));
     }
     let reading = tracing.reading.clone();

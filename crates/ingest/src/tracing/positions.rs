@@ -39,7 +39,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-pub(super) fn are_lines(path: &Path) -> Result<bool> {
+pub fn are_positions(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
     let mut lines = input.head().split(|byte| *byte == b'\n');
     Ok(lines.find(|line| !is_blank(line)).is_some_and(|line| position_of(line).is_some()))

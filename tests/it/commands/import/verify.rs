@@ -207,7 +207,7 @@ fn positions_with_evaluations_need_no_trace() {
     bench.fails(&verify[1..], 1);
     let trace = prepared(&priors());
     trace.write("after.txt", lines(&value));
-    let why = "its features are the engine's own";
+    let why = "its features are an engine's own";
     trace.fails_with(["verify", "after.txt", "--params", "tuned.json"], 1, why);
 }
 
