@@ -67,7 +67,7 @@ after 'probe', as they are, with the run's start as their defaults. An engine of
 'env GPUTEXEL_VALUES={params} ./engine'.\n\n\
 Examples:\n  \
 gputexel improve runs/first --nodes 1000 --openings book.epd -o runs/improved\n  \
-gputexel improve runs/own --engine ./engine --nodes 5000 --test-time 1+0.01 -o runs/improved\n  \
+gputexel improve runs/own --engine ./engine --test-time 1+0.01 -o improved\n  \
 gputexel improve --resume runs/improved"
 )]
 pub struct ImproveArgs {

@@ -26,8 +26,8 @@ and the selection are as with convert. The engine's scores are kept in OUTPUT.re
 so that --resume loses at most 64 positions per thread. Positions are scored in blocks of 64 that begin with empty \
 tables: with fixed nodes or depth, scores depend neither on --concurrency nor on interruptions.\n\n\
 Examples:\n  \
-gputexel rescore quiet.epd -o rescored.binpack --engine /usr/games/stockfish --nodes 20000\n  \
-gputexel rescore quiet.epd -o rescored.txt --engine runs/first --depth 8 --resume")]
+gputexel rescore quiet.epd -o new.binpack --engine stockfish --nodes 20000\n  \
+gputexel rescore quiet.epd -o new.txt --engine runs/first --depth 8 --resume")]
 pub struct RescoreArgs {
     #[command(flatten)]
     conversion: ConversionArgs,

@@ -29,7 +29,7 @@ computed from pairs. Pairs are counted in order, so with fixed nodes or depth th
 depend on --concurrency. Running out of time loses, whatever material the opponent has left.\n\n\
 Examples:\n  \
 gputexel match runs/first/params.json material --nodes 5000 --games 2000\n  \
-gputexel match a.json b.json --time 5+0.05 --openings book.epd --sprt elo0=0,elo1=5\n  \
+gputexel match a.json b.json --time 5+0.05 --sprt elo0=0,elo1=5\n  \
 gputexel match new.json \"/usr/games/toga2\" --depth 3 --option B:Hash=16"
 )]
 pub struct MatchArgs {

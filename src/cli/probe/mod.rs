@@ -54,8 +54,8 @@ Where parameters are not linear, coefficients hold near the values at which they
 const EXAMPLES: &str = "\
 Examples:\n  \
 gputexel probe /usr/games/glaurung positions.epd -o glaurung.bin\n  \
-gputexel probe ./engine positions.epd -o d.bin --option 'Mobility*' --set Hash=1\n  \
-gputexel probe './engine evaluate {params}' positions.epd -o d.bin --parameters list.params";
+gputexel probe ./engine positions.epd -o d.bin --option 'Mobility*'\n  \
+gputexel probe './engine evaluate {params}' positions.epd -o d.bin \\\n      --parameters list.params";
 
 #[derive(Debug, clap::Args)]
 #[command(

@@ -28,8 +28,8 @@ whole, when playing ends. With fixed nodes or depth they depend on the settings 
 --concurrency or interruptions. Games in which the engine fails or exceeds its time are not written.\n\n\
 Examples:\n  \
 gputexel selfplay --games 10000 --nodes 5000 -o runs/games\n  \
-gputexel selfplay --params runs/first --win 6:1000 --draw 40:8:10 --seed 2 -o runs/second-games\n  \
-gputexel selfplay --engine ./engine --option Hash=16 --depth 8 --openings book.epd --random-plies 2\n  \
+gputexel selfplay --params runs/first --win 6:1000 --draw 40:8:10 -o runs/more\n  \
+gputexel selfplay --engine ./engine --depth 8 --openings book.epd -o runs/own\n  \
 gputexel selfplay --resume runs/games"
 )]
 pub struct SelfPlayArgs {

@@ -23,8 +23,8 @@ stand for all values of that name, which change together.\n\n\
 c_end is a 20th of an option's range and r_end is 0.002; with --elo, both of them, s and sigma are as planned by \
 'spsa plan' for a best value at a tenth of the range. Everything can be edited in the file.\n\n\
 Examples:\n  \
-gputexel spsa init --engine /usr/games/toga2 --tune \"King Safety\" --games 6000 --limit depth=3 -o spsa.toml\n  \
-gputexel spsa init --engine 'env GPUTEXEL_VALUES={params} ./engine' --params gputexel_values.params --tune tempo,bishop_pair -o spsa.toml")]
+gputexel spsa init --engine toga2 --tune \"King Safety\" --games 6000 -o a.toml\n  \
+gputexel spsa init --engine 'env GPUTEXEL_VALUES={params} ./engine' \\\n      --params gputexel_values.params --tune tempo,bishop_pair -o spsa.toml")]
 #[command(group(clap::ArgGroup::new("who").required(true).multiple(true).args(["engine", "params"])))]
 pub struct InitArgs {
     /// Command line of a UCI engine

@@ -31,7 +31,7 @@ seed (repeats the runs with other folds). A key with \
 a single value is fixed rather than varied.\n\n\
 Examples:\n  \
 gputexel sweep d.bin --scale 0.2:3:1024 --svg k.svg\n  \
-gputexel sweep d.bin --grid l2=0,1e-5,1e-4,1e-3 --grid learning-rate=5,20 --epochs 60 --best runs/best"
+gputexel sweep d.bin --grid l2=0,1e-5,1e-4 --grid learning-rate=5,20 \\\n      --epochs 60 --best runs/best"
 )]
 pub struct SweepArgs {
     /// Datasets

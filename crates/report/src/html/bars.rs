@@ -118,7 +118,7 @@ fn within<'a>(name: &'a str, group: &str) -> &'a str {
 
 /// A name that is broken, if at all, between its words.
 pub(super) fn breakable(name: &str) -> Markup {
-    html! { @for word in name.split_inclusive(['_', ' ']) { (word) wbr; } }
+    html! { @for (i, word) in name.split_inclusive('_').enumerate() { @if i > 0 { wbr; } (word) } }
 }
 
 fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
@@ -254,7 +254,7 @@ mod tests {
         };
         let of = |all: &[Parameter]| lists(all, &groups(all), "the prior").into_string();
         let text = of(&[summed([false, true], [0.0, 96.0])]);
-        assert!(text.contains("scaling, in units of their sum") && !text.contains("centipawns"), "{text}");
+        assert!(text.contains("scaling") && text.contains("<caption>in units of their sum"), "{text}");
         assert!(text.contains(">endgame<") && !text.contains(">middlegame<"), "{text}");
         let text = of(&[summed([true; 2], [0.0, 96.0])]);
         assert!(text.contains(">endgame<") && text.contains(">middlegame<"), "{text}");
@@ -272,8 +272,8 @@ mod tests {
             "rook &amp; co",
             "±1.2",
             ">1,234<",
-            " +10<",
-            " -50<",
+            "10 → </span>20",
+            "closed (middlegame) -50",
             "tr class=\"u\"",
         ] {
             assert!(text.contains(part), "{part}: {text}");
