@@ -278,8 +278,8 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        // The longest bar is half the width, left of the middle.
-        assert!(text.contains("left:0.0%;width:50.0%") && text.contains("left:50.0%;width:25.0%"), "{text}");
+        // The largest change is half the width, left of the middle.
+        assert!(text.contains("left:0.0%;width:50.0%") && text.contains("left:50.0%;width:10.0%"), "{text}");
     }
 
     #[test]
