@@ -9,7 +9,7 @@ use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
 use super::table;
-use gputexel_model::{PieceValues, ROLE_NAMES, SINGLE_VALUES};
+use gputexel_model::{PieceValues, SINGLE_VALUES};
 
 const ROWS: usize = 3000;
 /// Lists are open from the first one until they have so many rows.
@@ -150,28 +150,6 @@ pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option
         both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
     };
     all.into_iter().enumerate().take(5).filter_map(row).collect()
-}
-
-pub(super) fn material(parameters: &[Parameter], reference: &str) -> Markup {
-    let rows = worth_of(parameters);
-    let (full, below) = scale(rows.iter().flat_map(|row| row.1));
-    html! {
-        @if !rows.is_empty() {
-            h3 { "Material" }
-            p.note { "What a piece is worth on average: its value, and the mean of its table over the squares, each counted as often as positions have a piece there. Other terms add to it." }
-            div.scroll { table.bars {
-                caption { "Material, centipawns" @if rows.iter().any(|row| row.2.is_some()) { "; in gray: change against " (reference) } }
-                thead { tr { th scope="col" { "piece" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
-                tbody { @for (role, values, before) in &rows { tr {
-                    th scope="row" { (ROLE_NAMES[*role]) }
-                    @for phase in 0..2 { td {
-                        (whole(values[phase])) (change(values[phase], before.map(|b| b[phase])))
-                        (bar(values[phase], full, below))
-                    } }
-                } } }
-            } }
-        }
-    }
 }
 
 /// The coordinates of a basis, unless they are the parameters themselves.

@@ -29,9 +29,6 @@ pub(super) fn losses_of_run(report: &RunReport) -> Option<Markup> {
                 @if report.conclusion.is_some() { (record(&report.facts)) }
             }
         }
-        @if !report.steps.is_empty() {
-            details.list { summary { "Over time" } div.figures { (over_time(report).figure("loss-time")) } }
-        }
     })
 }
 
@@ -41,10 +38,10 @@ fn best_held_out(steps: &[Step]) -> Option<(u64, f64)> {
 }
 
 /// If the losses of the prior are known, it begins with the prior, and both are in percent of its losses.
-fn both(report: &RunReport, x: fn(&Step) -> f64) -> Vec<Series> {
+fn both(report: &RunReport) -> Vec<Series> {
     let prior = priors(report);
     let of = |name: &str, y: fn(&Step) -> Option<f64>, set: usize| {
-        let known = report.steps.iter().filter_map(|step| y(step).map(|y| (x(step), y)));
+        let known = report.steps.iter().filter_map(|step| y(step).map(|y| (step.number as f64, y)));
         let mut points: Vec<(f64, f64)> = known.collect();
         if let Some(prior) = prior {
             points.iter_mut().for_each(|point| point.1 *= 100.0 / prior[set]);
@@ -69,21 +66,17 @@ fn priors(report: &RunReport) -> Option<[f64; 2]> {
     Some([of(false)?, if has_held_out { of(true)? } else { f64::NAN }])
 }
 
-fn losses(report: &RunReport, title: String, x: Axis, at: fn(&Step) -> f64) -> Plot {
-    let unit = if priors(report).is_some() { "% of the prior's loss" } else { "loss" };
-    let (description, y, series) = (in_words(report), Axis::linear(unit), both(report, at));
-    Plot { title, description, x, y, series, ..Plot::default() }
-}
-
 fn over_steps(report: &RunReport) -> Plot {
-    let (title, x) = (format!("Loss over {}s", report.step_name), Axis::whole(&report.step_name));
     let best = best_held_out(&report.steps);
-    let mark = best.map(|(n, _)| (n as f64, format!("lowest held-out loss at {}", report.step_name)));
-    Plot { mark, ..losses(report, title, x, |step| step.number as f64) }
-}
-
-fn over_time(report: &RunReport) -> Plot {
-    losses(report, "Loss over time".to_string(), Axis::linear("seconds"), |step| step.seconds)
+    Plot {
+        title: format!("Loss over {}s", report.step_name),
+        description: in_words(report),
+        x: Axis::whole(&report.step_name),
+        y: Axis::linear(if priors(report).is_some() { "% of the prior's loss" } else { "loss" }),
+        series: both(report),
+        mark: best.map(|(n, _)| (n as f64, format!("lowest held-out loss at {}", report.step_name))),
+        ..Plot::default()
+    }
 }
 
 /// Describes the losses of the first and the last step; empty if there is none.

@@ -21,7 +21,6 @@ pub struct RunReport {
     pub loss_name: String,
     pub parameters: Vec<Parameter>,
     pub reference: String,
-    pub rare: u64,
     pub coordinates: Vec<CoordinateValue>,
     /// Values with the most correlated errors, if errors are known.
     pub correlations: Option<Table>,

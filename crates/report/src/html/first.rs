@@ -4,7 +4,7 @@ use gputexel_model::ROLE_NAMES;
 use maud::{Markup, html};
 
 use super::boards::{self, Boards};
-use super::data::RunReport;
+use super::data::{Parameter, RunReport};
 use super::groups::groups;
 use super::number::whole;
 use super::{bars, facts, pieces};
@@ -30,7 +30,7 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     html! {
         @match &report.conclusion {
             None => (facts(&report.facts)),
-            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(report)) },
+            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(&report.parameters)) },
         }
         @if !boards.is_empty() {
             section.first id="boards" aria-label="Boards" {
@@ -70,8 +70,8 @@ fn sentence(words: &str) -> String {
     first.chain(letters).chain((!words.ends_with('.')).then_some('.')).collect()
 }
 
-fn worth(report: &RunReport) -> Markup {
-    let rows = bars::worth_of(&report.parameters);
+pub(super) fn worth(parameters: &[Parameter]) -> Markup {
+    let rows = bars::worth_of(parameters);
     html! {
         @if !rows.is_empty() { div.worth { table {
             thead { tr { th scope="col" title="its value, and the mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }

@@ -20,7 +20,6 @@ mod positions;
 mod program;
 mod spsa;
 mod strength;
-mod support;
 mod sweep;
 mod worst;
 
@@ -78,7 +77,6 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("calibration", "Calibration", positions::calibration_of_run),
     ("residuals", "Residuals", positions::residuals_of_run),
     ("scale", "K", |report| report.diagnostics.as_ref().map(positions::scale)),
-    ("support", "Rare features", support::of_run),
     ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];
@@ -224,7 +222,6 @@ mod tests {
             loss_name: evil.to_string(),
             parameters: (0..500).map(parameter).collect(),
             reference: evil.to_string(),
-            rare: 100,
             errors_note: evil.to_string(),
             diagnostics_note: evil.to_string(),
             configuration: vec![(evil.to_string(), evil.to_string())],
@@ -239,11 +236,7 @@ mod tests {
         assert!(page.len() < 1_000_000, "{} bytes", page.len());
         assert!(!page.contains("<script") && page.matches("</style>").count() == 1);
         assert!(page.matches("&lt;script&gt;").count() > 500);
-        assert_eq!(
-            page.matches("<details class=\"list\"").count(),
-            10 + 2 + 1 + 2,
-            "groups, rare ones and none, record, settings, further losses"
-        );
+        assert_eq!(page.matches("<details class=\"list\"").count(), 10 + 1 + 1, "groups, record, settings");
     }
 
     #[test]

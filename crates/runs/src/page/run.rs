@@ -14,8 +14,6 @@ use gputexel_tune::{
     diagnose, diagnose_program, training_score_ratio, worst_positions,
 };
 
-const RARE: u64 = 100;
-
 /// Returns the report of a run of `tune` or `pso`, which may still be in progress.
 ///
 /// # Errors
@@ -106,7 +104,6 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         steps,
         parameters,
         reference: "the prior".to_string(),
-        rare: RARE,
         coordinates: coordinates(folder, config, checkpoint),
         strength: Some(strength::of_record(record, score_ratio)),
         correlations: file.and_then(record::correlations),

@@ -133,21 +133,17 @@ impl<'a> Boards<'a> {
     }
 
     fn board(&self, n: usize) -> Option<Board> {
+        let (plus, minus) = self.data.row(n).ids_by_sign();
         match &self.rows {
-            Some(rows) => {
-                let (plus, minus) = self.data.row(n).ids_by_sign();
-                Some(rows.board(plus, minus))
-            }
+            Some(rows) => Some(rows.board(plus, minus)),
             None => Some(unpack(self.data.packed_board(n)?)?.0),
         }
     }
 
     fn fen(&self, n: usize) -> Option<String> {
+        let (plus, minus) = self.data.row(n).ids_by_sign();
         match &self.rows {
-            Some(rows) => {
-                let (plus, minus) = self.data.row(n).ids_by_sign();
-                Some(rows.fen(plus, minus))
-            }
+            Some(rows) => Some(rows.fen(plus, minus)),
             None => unpack(self.data.packed_board(n)?).map(|(board, turn)| fen_of(board, turn)),
         }
     }
