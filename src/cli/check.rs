@@ -49,7 +49,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 2000)]
     sample: usize,
     /// Stop if more than this share of a trace's lines is unusable
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, default_value_t = 0.1)]
     max_bad_share: f64,
 }
 

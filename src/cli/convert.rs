@@ -21,7 +21,7 @@ All positions are kept unless flags of the selection leave some out, such as --k
 --keep-captures=false, --max-score, --duplicates drop or --preset. Data that the format cannot store is reported.\n\n\
 Examples:\n  \
 gputexel convert games.pgn -o games.binpack\n  \
-gputexel convert data.binpack -o q.bf --keep-checks=false --keep-captures=false")]
+gputexel convert data.binpack -o q.bf --keep-checks=false")]
 pub struct ConvertArgs {
     #[command(flatten)]
     conversion: ConversionArgs,

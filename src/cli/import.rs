@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use gputexel::Error;
 use gputexel::conversion::ConversionSettings;
 use gputexel::dataset;
 use gputexel::formats::Format;
-use gputexel::io::check_apart;
+use gputexel::io::{Advice, check_apart};
 use gputexel::run::wrong_trace;
 use gputexel::trace::{CompiledSchema, ImportReport, ImportSettings, import};
-use gputexel::tracing::{Tracing, import_traced};
+use gputexel::tracing::{Tracing, are_positions, import_traced};
 
 use super::context::Context;
 use super::output::print_result;
@@ -54,7 +55,7 @@ pub struct ImportArgs {
     #[arg(long)]
     force: bool,
     /// Stop, and write nothing, if more than this share of the lines is unusable
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, default_value_t = 0.1)]
     max_bad_share: f64,
     /// Accept results as they are, even if they clearly contradict material
     #[arg(long)]
@@ -86,6 +87,14 @@ impl Subcommand for ImportArgs {
         let mut configure = |schema| Ok(self.settings(schema));
         let report = match self.tracing.command()? {
             None => {
+                let named = |path: &&PathBuf| *path != Path::new("-");
+                if let Some(path) =
+                    self.inputs.iter().filter(named).find(|path| are_positions(path).is_ok_and(|are| are))
+                {
+                    let advice = Advice::default().text("give ").setting("trace-command", "ENGINE");
+                    let reason = "has positions, which an engine has to trace";
+                    return Err(Error::input(path, reason).advise(advice).into());
+                }
                 let schema = self.schema.as_deref().unwrap_or(Path::new(""));
                 let settings = configure(CompiledSchema::read(schema)?)?;
                 with_progress(context, |hooks| import(&self.inputs, &settings, output, hooks))?

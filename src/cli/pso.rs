@@ -57,7 +57,7 @@ struct SwarmArgs {
     #[arg(long, value_name = "N", help_heading = "Swarms")]
     iterations: Option<u64>,
     /// Inertia: share of the velocity that is kept [default: 0.75]
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, help_heading = "Swarms")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, help_heading = "Swarms")]
     inertia: Option<f64>,
     /// Acceleration toward the particle's own best [default: 1.5]
     #[arg(long = "own-pull", value_name = "PULL", help_heading = "Swarms")]
@@ -69,7 +69,7 @@ struct SwarmArgs {
     #[arg(long = "global-pull", value_name = "PULL", help_heading = "Swarms")]
     global: Option<f64>,
     /// Maximum initial velocity, as a share of the interval [default: 0.1]
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, help_heading = "Swarms")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, help_heading = "Swarms")]
     initial_velocity: Option<f64>,
     /// Probability that a particle dies in an iteration [default: 0.01; 0.05 in 2018]
     #[arg(long, value_name = "P", help_heading = "Swarms")]

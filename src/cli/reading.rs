@@ -36,7 +36,7 @@ pub struct ReadingArgs {
     target_k: Option<f64>,
     /// Stop, and write nothing, if more than this share of an input is unusable: of its lines,
     /// or of its games, or of their plies
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", value_parser = super::target::share, default_value_t = 0.1)]
     max_bad_share: f64,
     /// Point of view of scores, in labeled positions (auto: that of --pov if material is inconclusive) and in
     /// comments of games (auto: inferred from the games): white, stm (the side to move; after a move, the side that
@@ -176,14 +176,4 @@ pub fn speed(sources: &[SourceReport], seconds: f64, bytes_read: u64) -> String 
     let positions = per_second(sources.iter().map(|source| source.positions_read).sum());
     let (positions, input) = (grouped(positions), bytes(per_second(bytes_read)));
     format!("{seconds:.2} s, {positions} positions/s read, {input}/s of input\n")
-}
-
-/// Reads a number from 0 to 1.
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    match (text.parse(), percent) {
-        (Ok(share), _) if (0.0..=1.0).contains(&share) => Ok(share),
-        (_, Some(percent)) => Err(format!("a share is a number from 0 to 1, such as {}", percent / 100.0)),
-        _ => Err("a share is a number from 0 to 1".to_string()),
-    }
 }

@@ -72,7 +72,7 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "FILE|material:P,N,B,R,Q")]
     params: Option<String>,
     /// Keep each position with this probability
-    #[arg(long, value_name = "P", value_parser = super::reading::share)]
+    #[arg(long, value_name = "P", value_parser = super::target::share)]
     share: Option<f64>,
     /// Keep at most N positions per game, sampled from those that pass all rules above
     #[arg(long, value_name = "N")]

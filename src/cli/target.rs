@@ -46,3 +46,10 @@ pub fn file() -> impl TypedValueParser<Value = PathBuf> {
         false => Ok(PathBuf::from(name)),
     })
 }
+
+/// Reads a share, which whoever uses it checks.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let advice = percent.map_or(String::new(), |number| format!(", such as {}", number / 100.0));
+    text.parse().map_err(|_| format!("a share is a number from 0 to 1{advice}"))
+}

@@ -33,11 +33,10 @@ pub struct TablesArgs {
 }
 
 pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
-    if let Some(run) = args.sources.iter().find(|source| source.is_dir()) {
-        let reason = "is a folder: name the run first, and then the source files";
-        return Err(Error::input(run, reason).into());
-    }
-    let values = TableValues::read(&args.params)?;
+    let values = TableValues::read(&args.params).map_err(|error| {
+        let run = args.sources.iter().find(|source| source.is_dir());
+        run.map_or(error, |run| Error::input(run, "a run is named first, and then the source files"))
+    })?;
     let known = KnownValues::find(&values, &args.params, args.start.as_deref())?;
     let plan = plan(&values, &known, &args.sources, args.trust_marker)?;
     let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();

@@ -35,7 +35,7 @@ pub struct ObjectiveArgs {
     #[arg(long, value_name = "LAMBDA", value_delimiter = ',', help_heading = "Objective")]
     pub(super) l2: Vec<f64>,
     /// Share of the games held out to evaluate the parameters on unseen positions
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, help_heading = "Objective")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, help_heading = "Objective")]
     pub(super) holdout: Option<f64>,
     /// Random seed [default: 1]
     #[arg(long, value_name = "N", help_heading = "Objective")]
@@ -86,7 +86,7 @@ pub struct NewRunArgs {
     pub(super) target_k: Option<f64>,
     /// Share of the search score in the targets, 0 to 1, the rest being the result; see docs/blend.md [default: 1 if
     /// most positions have a search score, else 0]
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, help_heading = "Objective")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, help_heading = "Objective")]
     pub(super) blend: Option<f64>,
     /// K of search scores (base 10) for --blend, or fit: the value that best fits their results [default: fit,
     /// or 1 if results do not follow scores]
@@ -94,7 +94,7 @@ pub struct NewRunArgs {
     pub(super) blend_k: Option<String>,
     /// Keep the values of an engine's features of whose occurrences less than this share is the side to move's, such as
     /// threats: quiet positions do not tell what they are worth
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, default_value_t = 0.1, help_heading = "Objective")]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, default_value_t = 0.1, help_heading = "Objective")]
     pub(super) least_to_move: f64,
     /// Ignore the bounds of the basis
     #[arg(long, requires = "basis", help_heading = "Objective")]

@@ -145,6 +145,9 @@ fn start(args: &TuneArgs) -> Result<TunerSettings<'_>> {
     if fresh.patience.is_some() && holdout == 0.0 {
         return Err(Error::Usage("--patience needs --holdout".to_string()));
     }
+    if !(0.0..=1.0).contains(&fresh.least_to_move) {
+        return Err(Error::setting("least-to-move", fresh.least_to_move, "must be from 0 to 1"));
+    }
     if fresh.batches == Some(0) {
         return Err(Error::Usage("--batches must be at least 1".to_string()));
     }

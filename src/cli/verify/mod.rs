@@ -69,7 +69,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "CP", default_value_t = 1.0)]
     tolerance: f64,
     /// Stop if more than this share of a trace's lines is unusable
-    #[arg(long, value_name = "SHARE", value_parser = crate::cli::reading::share, default_value_t = 0.1)]
+    #[arg(long, value_name = "SHARE", value_parser = crate::cli::target::share, default_value_t = 0.1)]
     max_bad_share: f64,
     #[command(flatten)]
     tracing: TraceCommandArgs,

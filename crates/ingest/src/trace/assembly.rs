@@ -292,11 +292,6 @@ impl Sink for Assembly<'_> {
                 ),
             ));
         }
-        if too_many && crate::tracing::are_positions(Path::new(&report.record.path)).is_ok_and(|are| are) {
-            let advice = Advice::default().text("give ").setting("trace-command", "ENGINE");
-            let reason = "has positions, which an engine has to trace";
-            return Err(Error::input(&report.record.path, reason).advise(advice));
-        }
         if too_many {
             let reasons = report.record.left_out.iter().map(|(kind, count)| (kind.as_str(), *count));
             let commonest = reasons.max_by_key(|(_, count)| *count);

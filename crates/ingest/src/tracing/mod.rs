@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use command::{DEFAULT_DEADLINE, TraceCommand};
-pub(crate) use positions::are_positions;
+pub use positions::are_positions;
 
 use crate::conversion::{ConversionSettings, convert};
 use crate::extraction::ExtractSettings;

@@ -31,10 +31,6 @@ fn scale(values: impl Iterator<Item = f64>) -> (f64, bool) {
         .fold((0.0, false), |(full, below), value| (f64::max(full, value.abs()), below || value < 0.0))
 }
 
-fn change(value: f64, reference: Option<f64>) -> Markup {
-    html! { @if let Some(reference) = reference { span.soft { " " (signed(value - reference)) } } }
-}
-
 fn plus_minus(error: Option<f64>) -> Markup {
     html! { @if let Some(error) = error { span.soft { " ±" (format!("{error:.1}")) } } }
 }

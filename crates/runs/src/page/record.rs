@@ -22,10 +22,9 @@ pub fn correlations(file: &ParameterFile) -> Option<Table> {
         vec![pair.a.clone(), pair.b.clone(), format!("{:+.3}", pair.r)]
     };
     (!found.is_empty()).then(|| Table {
-        caption:
-            "Values that the data tell apart badly: strongest correlations of their estimates; near −1, \
+        caption: "The strongest correlations of estimates; near −1, \
                   their sum is known better than either"
-                .to_string(),
+            .to_string(),
         header: strings(["parameter", "and", "correlation"]),
         rows: found.iter().map(row).collect(),
     })

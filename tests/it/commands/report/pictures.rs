@@ -48,8 +48,6 @@ fn reports_are_legible_and_self_contained() {
     let grid = "--grid l2=0,1e-4,1e-3 --grid learning-rate=5,20 --epochs 5 --backend cpu";
     let (code, ..) = bench.run(("-q sweep d.bin --out s", grid));
     assert_eq!(code, 0);
-    let many = ["-q", "compare", "r", "other", "r/params.json", "--dataset", "d.bin", "--html", "many.html"];
-    assert_eq!(bench.run(many).0, 0);
     let swarms = "pso d.bin --out p --iterations 20 --swarms 4 --backend cpu";
     assert_eq!(bench.run(("-q", swarms)).0, 0);
     let played = "-q match r other --nodes 20 --games 40 --out m";
@@ -64,7 +62,6 @@ fn reports_are_legible_and_self_contained() {
         "r/report.html",
         "p/report.html",
         "c.html",
-        "many.html",
         "s/report.html",
         "m/report.html",
         "g/report.html",
