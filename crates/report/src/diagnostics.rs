@@ -8,7 +8,6 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
     pub sets: Vec<SetDiagnostics>,
-    pub scale: ScaleNeighborhood,
     pub phase_max: u16,
 }
 
@@ -34,16 +33,6 @@ pub struct Calibration {
     pub phases: (u16, u16),
     /// Deciles of the positions by prediction, lowest first; fewer bins if there are few positions.
     pub bins: Vec<CalibrationBin>,
-}
-
-/// The loss as a function of K around the K of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScaleNeighborhood {
-    /// The K of the run, base-10 form.
-    pub k: f64,
-    /// K (ascending), loss of the result, loss of the prior.
-    pub points: Vec<(f64, f64, f64)>,
-    pub positions: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,7 +9,6 @@ mod diagnostics;
 mod html;
 pub mod live;
 mod number_text;
-mod readable;
 mod report;
 mod span;
 
@@ -18,8 +17,8 @@ pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verd
 pub use curve::Curve;
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
-    Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
-    TermDiagnostics, Worth,
+    Histogram, PartWorth, ProgramDiagnostics, Residual, SetDiagnostics, SumDiagnostics, TermDiagnostics,
+    Worth,
 };
 pub use html::{
     Comparison, CoordinateValue, Heading, ListedRun, Live, MatchReport, Page, Parameter, Part, PenaltyRow,
@@ -27,5 +26,4 @@ pub use html::{
     SweepReport, SweepSetting, Table, ValuePath, WorstPosition, WorstPositions, bytes, grouped, notice,
     remaining_seconds,
 };
-pub use readable::readable;
 pub use report::Report;

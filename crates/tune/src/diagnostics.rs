@@ -1,5 +1,5 @@
-//! Diagnostics of a result beyond its loss: whether its predictions are calibrated, where they are off
-//! (residuals by phase and by number of pieces), and whether K fits.
+//! Diagnostics of a result beyond its loss: whether its predictions are calibrated, and where they are off
+//! (residuals by phase and by number of pieces).
 
 use rayon::prelude::*;
 
@@ -7,14 +7,9 @@ use super::clustered::{Cell, Clustered, Position};
 use crate::run_scores::RunScores;
 use gputexel_dataset::objective::{Objective, sigmoid, x_per_cp};
 use gputexel_dataset::{Dataset, Split};
-use gputexel_eval::exact::{exact_scores, loss_at};
-use gputexel_report::{Calibration, Diagnostics, ScaleNeighborhood, SetDiagnostics};
+use gputexel_eval::exact::exact_scores;
+use gputexel_report::{Calibration, Diagnostics, SetDiagnostics};
 
-/// Maximum number of positions used for the losses around K: enough for a plot.
-const SCALE_POSITIONS: usize = 1 << 18;
-/// Number of points of the curve, and the largest factor on K to either side.
-const SCALE_POINTS: i32 = 25;
-const SCALE_REACH: f64 = 2.5;
 const BINS: usize = 10;
 /// Minimum number of positions per bin.
 const FEWEST: usize = 20;
@@ -75,27 +70,12 @@ pub fn diagnose(data: &Dataset, split: &Split, objective: Objective, scores: &Ru
         let (n, y) = (n as usize, f64::from(data.results()[n as usize]));
         [scores[n], prior_scores[n]].map(|score| objective.loss.value(x_per_cp * score, y))
     };
-    let scale = {
-        let stride = training.len().div_ceil(SCALE_POSITIONS).max(1);
-        let which: Vec<u32> = training.iter().step_by(stride).copied().collect();
-        let point = |i: i32| {
-            let share = f64::from(2 * i - (SCALE_POINTS - 1)) / f64::from(SCALE_POINTS - 1);
-            let at = Objective { k: objective.k * SCALE_REACH.powf(share), ..objective };
-            let loss = |scores: &[f64]| loss_at(data, at, scores, &which);
-            (at.k, loss(scores), loss(prior_scores))
-        };
-        ScaleNeighborhood {
-            k: objective.k,
-            points: (0..SCALE_POINTS).map(point).collect(),
-            positions: which.len() as u64,
-        }
-    };
     let look = |held_out: bool, which: &[u32]| look(data, held_out, which, &predictions, losses);
     let mut sets = vec![look(false, &training)];
     if !held_out.is_empty() {
         sets.push(look(true, &held_out));
     }
-    Diagnostics { sets, scale, phase_max: data.phase_max() }
+    Diagnostics { sets, phase_max: data.phase_max() }
 }
 
 /// Computes the mean loss of the second parameters minus that of the first over all positions, and its

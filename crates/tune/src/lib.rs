@@ -41,8 +41,8 @@ pub use gputexel_eval::exact::{exact_loss, exact_scores, loss_against_results};
 pub use gputexel_optim::{GAUSS_NEWTON_LIMIT, ModelSize, OptimizerConfig};
 pub use gputexel_report::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
-    Histogram, PartWorth, ProgramDiagnostics, Residual, ScaleNeighborhood, SetDiagnostics, SumDiagnostics,
-    TermDiagnostics, Worth,
+    Histogram, PartWorth, ProgramDiagnostics, Residual, SetDiagnostics, SumDiagnostics, TermDiagnostics,
+    Worth,
 };
 pub use parts::RunParts;
 pub use polish::{Polish, polish};

@@ -35,7 +35,6 @@ pub struct RunReport {
     pub configuration: Vec<(String, String)>,
     /// Inputs with checksums.
     pub inputs: Option<Table>,
-    pub record: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

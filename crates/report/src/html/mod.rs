@@ -76,7 +76,6 @@ const SECTIONS: &[(&str, &str, MakeSection)] = &[
     ("program", "Nonlinear terms", program::of_run),
     ("calibration", "Calibration", positions::calibration_of_run),
     ("residuals", "Residuals", positions::residuals_of_run),
-    ("scale", "K", |report| report.diagnostics.as_ref().map(positions::scale)),
     ("coordinates", "Coordinates", bars::coordinates_of_run),
     ("configuration", "Configuration", |report| Some(report.record_of_the_run())),
 ];
@@ -185,7 +184,6 @@ impl RunReport {
         html! {
             details.list open[self.configuration.len() < 4] { summary { "Settings" } (record(&self.configuration)) }
             @if let Some(inputs) = &self.inputs { details.list { summary { (inputs.caption) } (table(inputs)) } }
-            @if !self.record.is_empty() { details.list { summary { "The record of the run" } pre { (self.record) } } }
         }
     }
 }
@@ -225,7 +223,6 @@ mod tests {
             errors_note: evil.to_string(),
             diagnostics_note: evil.to_string(),
             configuration: vec![(evil.to_string(), evil.to_string())],
-            record: evil.to_string(),
             ..RunReport::default()
         }
     }
@@ -236,7 +233,7 @@ mod tests {
         assert!(page.len() < 1_000_000, "{} bytes", page.len());
         assert!(!page.contains("<script") && page.matches("</style>").count() == 1);
         assert!(page.matches("&lt;script&gt;").count() > 500);
-        assert_eq!(page.matches("<details class=\"list\"").count(), 10 + 1 + 1, "groups, record, settings");
+        assert_eq!(page.matches("<details class=\"list\"").count(), 10 + 1, "groups, settings");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A result on the positions: calibration, residuals, and the loss around K.
+//! A result on the positions: calibration and residuals.
 
 use maud::{Markup, html};
 
@@ -127,37 +127,6 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
             details.list { summary { "By pieces" } div.figures { @for figure in further { (figure) } } }
         }
         @if !pieces { p.note { "The dataset does not have the number of pieces of a position." } }
-    }
-}
-
-pub(super) fn scale(diagnostics: &Diagnostics) -> Markup {
-    let scale = &diagnostics.scale;
-    let lowest = |of: fn(&(f64, f64, f64)) -> f64| {
-        scale.points.iter().min_by(|a, b| of(a).total_cmp(&of(b))).map_or(f64::NAN, |point| point.0)
-    };
-    let series = |name: &str, of: fn(&(f64, f64, f64)) -> f64| {
-        let points = scale.points.iter().map(|point| (point.0, of(point))).collect();
-        Series { style: Style::Both, ..Series::line(name, points) }
-    };
-    let plot = Plot {
-        title: "Loss as a function of K".to_string(),
-        description: format!(
-            "From {} training positions. Of the values shown, the prior's loss is lowest at K = {:.3}, the result's at \
-             K = {:.3}; the run used K = {:.6} (base 10).",
-            grouped(scale.positions),
-            lowest(|p| p.2),
-            lowest(|p| p.1),
-            scale.k
-        ),
-        x: Axis::logarithmic("K (base 10)"),
-        y: Axis::linear("loss"),
-        series: vec![series("result", |p| p.1), series("prior", |p| p.2)],
-        mark: Some((scale.k, "K of the run".to_string())),
-        ..Plot::default()
-    };
-    html! {
-        p.note { (plot.description) " Parameters adapt to the K they are tuned with, so the result's lowest loss should be near it." }
-        details.list { summary { (plot.title) } div.figures { (plot.figure("k")) } }
     }
 }
 

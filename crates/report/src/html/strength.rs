@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::data::{RunReport, StrengthReport};
+use super::heading::record;
 use super::plot::{Axis, Plot, Series, Style};
 
 /// Maximum distance of the prior's loss from the curve to be drawn, as a share of the curve's height.
@@ -18,9 +19,7 @@ fn section(strength: &StrengthReport) -> Markup {
         div.figures {
             div {
                 @for note in &strength.notes { p.note { (note) } }
-                @if !strength.facts.is_empty() {
-                    dl.record { @for (name, value) in &strength.facts { dt { (name) } dd { (value) } } }
-                }
+                @if !strength.facts.is_empty() { (record(&strength.facts)) }
             }
             @if let Some(curve) = curve { (curve) }
         }

@@ -8,7 +8,7 @@ use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
 use gputexel_model::{Feature, FeatureSet, ParameterFile};
-use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, readable, remaining_seconds};
+use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, remaining_seconds};
 use gputexel_tune::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
     diagnose, diagnose_program, training_score_ratio, worst_positions,
@@ -114,7 +114,6 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         program,
         configuration: record::configuration(record, file),
         inputs: Some(record::inputs(config, known.positions.map(|(data, _)| data))),
-        record: readable(record),
         ..RunReport::default()
     };
     let best_member = checkpoint.map_or(0, |checkpoint| checkpoint.progress.best_member);

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{Result, escaped};
-use gputexel_report::{
-    RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped, readable, remaining_seconds,
-};
+use gputexel_report::{RunReport, SweepAxis, SweepReport, SweepSetting, Table, grouped, remaining_seconds};
 use gputexel_tune::sweep::{Ranking, SweepConfig, SweepRecord, rank, recorded_runs};
 use gputexel_tune::{Checkpoint, Progress, StopReason};
 
@@ -88,7 +86,6 @@ pub(super) fn report(name: &str, record: &SweepRecord, standing: &Standing, rank
         sweep: Some(settings(config, ranking)),
         configuration: configuration(record),
         inputs: Some(inputs(config)),
-        record: readable(record),
         ..RunReport::default()
     }
 }

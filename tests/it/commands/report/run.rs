@@ -91,13 +91,10 @@ fn a_run_leaves_a_report_with_its_numbers() {
             "finished",
             "Calibration, endgame",
             "Under-/over-confidence, by pieces",
-            "Loss as a function of K",
             "Worth of pieces",
             "Held-out error ",
             "standard errors",
-            "The record of the run",
             "xxh3",
-            "Never occur",
         ],
     );
     for number in [&done["loss_before"], &done["loss"], &done["held_out_before"], &done["held_out"]] {
