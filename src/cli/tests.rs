@@ -23,7 +23,9 @@ fn every_command_has_examples_that_parse() {
     assert!(commands.len() > 30, "{}", commands.len());
     for (path, help) in commands {
         let (_, lines) = help.split_once("Examples:\n").unwrap_or_else(|| panic!("'{path}' has no examples"));
-        for line in lines.lines().map(|line| line.strip_prefix("  ").unwrap()) {
+        // They can be copied from a terminal of 80 columns.
+        assert!(lines.lines().all(|line| line.len() <= 80), "{lines}");
+        for line in lines.replace("\\\n      ", "").lines().map(|line| line.strip_prefix("  ").unwrap()) {
             assert!(line.starts_with(&format!("gputexel {path}")), "{line}");
             let words = shlex::split(line).unwrap().into_iter().take_while(|word| !word.starts_with('>'));
             if let Err(error) = Cli::command().try_get_matches_from(words) {

@@ -24,7 +24,7 @@ several times the loss, double the distance hardly more.\n\n\
 Sources: c_end, s and sigma from (19) of arXiv:2205.15602; r_end = 0.65 x / (e N) with \
 x = ln(4 b\u{b2} e\u{b2} N / (m\u{b2} v)) / 2b, m = c_end / distance, b = m\u{b2} ln 10 / 100, v = 2 (1 - D).\n\n\
 Examples:\n  \
-gputexel spsa plan --games 20000 -p \"King Safety,100,0,400,50,5\"")]
+gputexel spsa plan --games 20000 --draw-rate 0.6 \\\n      -p \"King Safety,100,0,400,50,5\"")]
 pub struct PlanArgs {
     /// Number of games (two per pair)
     #[arg(long, value_name = "N")]

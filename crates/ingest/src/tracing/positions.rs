@@ -42,7 +42,7 @@ fn is_blank(line: &[u8]) -> bool {
 /// True if a file begins with a position of a game, as `extract --positions` writes them.
 ///
 /// # Errors
-/// [`Error::Io`](gputexel_io::Error::Io) when the file cannot be read.
+/// [`Error::Io`] when the file cannot be read.
 pub fn are_positions(path: &Path) -> Result<bool> {
     let input = Input::open(path, Arc::default())?;
     let mut lines = input.head().split(|byte| *byte == b'\n');

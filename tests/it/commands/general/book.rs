@@ -208,26 +208,3 @@ fn commands_on_all_pages_exist() {
     }
     assert!(seen > 100, "only {seen} commands were found");
 }
-
-#[test]
-fn examples_of_help_can_be_copied() {
-    let help = |words: &[&str]| {
-        let out = Command::new(env!("CARGO_BIN_EXE_gputexel")).args(words).output().unwrap();
-        String::from_utf8(out.stdout).unwrap()
-    };
-    let all = help(&["--help"]);
-    let commands = all.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
-    let mut seen = 0;
-    for (command, _) in commands.filter(|(name, _)| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
-    {
-        let text = help(&[command, "-h"]);
-        let Some((_, examples)) = text.split_once("\nExamples:\n") else { continue };
-        let mut continued = false;
-        for line in examples.lines().filter(|line| !line.is_empty()) {
-            assert!(line.len() <= 80 && (continued || line.starts_with("  gputexel ")), "{command}: {line}");
-            continued = line.ends_with('\\');
-            seen += 1;
-        }
-    }
-    assert!(seen > 40, "{seen}");
-}
