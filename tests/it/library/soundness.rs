@@ -4,8 +4,9 @@
 
 use crate::common;
 use crate::common::prelude::*;
-use gputexel::model::MAX_FEATURES;
+use gputexel::model::{MAX_FEATURES, pack};
 use half::f16;
+use shakmaty::{Board, Color};
 
 const LABELS: PositionLabels = PositionLabels { result: 0.5, score_cp: None, weight: 1.0, game: None };
 
@@ -104,9 +105,17 @@ fn imported_rows_are_checked_as_they_are_written() {
     let mut pst =
         writer(&folder.path().join("p.bin"), FeatureSet::new(FeatureKind::Pst, PhaseSettings::default()));
     refused(pst.push_imported(&good), "not one of the feature set 'pst'");
-    file.push_imported(&good).unwrap();
+    // Boards stay with their positions.
+    let boards = Color::ALL.map(|turn| pack(&Board::default(), turn));
+    for board in boards {
+        file.push_imported(&good).unwrap();
+        file.push_board(board).unwrap();
+    }
+    file.retain(&[false, true]).unwrap();
     file.finish(Vec::new(), []).unwrap();
-    assert_eq!(dataset::read(&path).unwrap().len(), 1);
+    let data = dataset::read(&path).unwrap();
+    assert_eq!((data.len(), data.packed_board(0), data.packed_board(1)), (1, Some(boards[1]), None));
+    assert_eq!(data.subset(&[0, 0]).packed_board(1), Some(boards[1]));
     // An inconsistent feature set cannot be created or read.
     assert!(imported(0).is_err() && imported(MAX_FEATURES + 1).is_err());
     let mut set = imported(3).unwrap();

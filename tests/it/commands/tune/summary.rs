@@ -115,6 +115,10 @@ fn features_that_only_the_side_that_does_not_move_has_keep_their_values() {
     };
     let ([pawn, threat], told) = tuned("");
     assert!(pawn != 100.0 && threat == 50.0 && told, "{pawn} {threat} {told}");
+    // Its page has the positions of the trace and the changes of its values; no phases, as there are none.
+    let page = bench.text("r/report.html");
+    assert_has(&page, ["class=\"diagram\"", "lichess.org/analysis", "100 → </span>", "1 or 2 pawns apart"]);
+    assert!(!page.contains("opening") && !page.contains("pawn.mg"), "{page}");
     let ([_, threat], told) = tuned("--least-to-move 0");
     assert!(threat != 50.0 && !told, "{threat} {told}");
 }
