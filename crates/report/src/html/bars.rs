@@ -12,8 +12,10 @@ use super::table;
 use gputexel_model::{PieceValues, SINGLE_VALUES};
 
 const ROWS: usize = 3000;
-/// Lists are open from the first one until they have so many rows.
+/// Lists are open, from the first one on, that fit into so many rows.
 const OPEN: usize = 40;
+/// No piece is worth less than this many centipawns.
+const WORTH: f64 = 40.0;
 
 /// Bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
 pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
@@ -71,7 +73,8 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
             @let phases: Vec<usize> = (0..if single { 1 } else { 2 }).filter(|&phase| single || !ids.iter().all(|&id| parameters[id].is_unread(phase))).collect();
             @let values = scale(ids.iter().flat_map(|&id| parameters[id].values));
             @let (full, below) = if !compared { values } else { (if is_summed(ids[0]) { largest(ids) } else { common }, true) };
-            details.list open[{ rows += ids.len(); rows <= OPEN }] {
+            @let is_open = { let fits = rows + ids.len() <= OPEN; rows += if fits { ids.len() } else { 0 }; fits };
+            details.list open[is_open] {
                 summary { (breakable(if *group == SINGLE_VALUES { "Single values" } else { group })) span.soft {
                     " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" }
                     @if let Some((name, change)) = farthest(parameters, ids) { ", most changed: " (name) " " (signed(change)) }
@@ -145,7 +148,10 @@ pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option
         let known = reference.filter(|values| !values[0].is_nan() && !values[1].is_nan());
         both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
     };
-    all.into_iter().enumerate().take(5).filter_map(row).collect()
+    let rows = all.into_iter().enumerate().take(5).filter_map(row);
+    // The mean of a board without the value of its piece is not what that is worth.
+    rows.filter(|(_, now, before)| now.iter().chain(before.iter().flatten()).any(|value| *value >= WORTH))
+        .collect()
 }
 
 /// The coordinates of a basis, unless they are the parameters themselves.
@@ -213,6 +219,7 @@ mod tests {
             errors: [Some(1.25), None],
             support: Some(support),
             summed: None,
+            square: None,
         }
     }
 

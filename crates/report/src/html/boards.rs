@@ -322,6 +322,7 @@ mod tests {
             errors: [Some(2.5), None],
             support: Some(if i < 8 { 0 } else { 1000 * i as u64 }),
             summed: None,
+            square: None,
         };
         (0..64).map(parameter).collect()
     }

@@ -124,6 +124,8 @@ pub struct Parameter {
     /// For a parameter of accumulators, whose values are in units of their sums: which of its two values are
     /// used.
     pub summed: Option<[bool; 2]>,
+    /// Its square, from 0 for a1 to 63 for h8, if its name does not say it.
+    pub square: Option<usize>,
 }
 
 impl Parameter {

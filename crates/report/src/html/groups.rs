@@ -49,7 +49,7 @@ pub(crate) fn groups(parameters: &[Parameter]) -> Vec<Group<'_>> {
         let mut once = true;
         let mut rest = Vec::new();
         for &id in &ids {
-            match square(&parameters[id].name) {
+            match parameters[id].square.or_else(|| square(&parameters[id].name)) {
                 Some(square) => once &= board[square].replace(id).is_none(),
                 None => rest.push(id),
             }

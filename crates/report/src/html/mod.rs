@@ -204,6 +204,7 @@ mod tests {
             errors: [Some(0.5), None],
             support: Some(i as u64 * 17),
             summed: None,
+            square: None,
         };
         let step =
             |i: u64| Step { number: i, loss: 0.1 + 1.0 / i as f64, seconds: i as f64, ..Step::default() };

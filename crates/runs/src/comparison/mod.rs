@@ -166,6 +166,7 @@ impl Differences {
                 reference: Some([old.mg, old.eg]),
                 errors: [of_both[0].error(), of_both[1].error()],
                 support: new.occurrences,
+                square: None,
                 summed: b.file.program.as_ref().and_then(|program| program.reads(id as u16)),
             });
             changes.extend(of_both);

@@ -7,7 +7,7 @@ use super::{ReportData, record, strength};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
-use gputexel_model::{Feature, FeatureSet, ParameterFile};
+use gputexel_model::{Arrangement, Feature, FeatureSet, ParameterFile};
 use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, remaining_seconds};
 use gputexel_tune::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
@@ -51,11 +51,20 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
     };
     let theta: Option<Vec<f64>> = theta.filter(|theta: &Vec<f64>| theta.len() == config.prior_theta.len());
     let features = known.positions.map(|(data, _)| &data.metadata().feature_set);
-    let parameters = match (file, &theta, features) {
+    let mut parameters = match (file, &theta, features) {
         (Some(file), Some(_), _) => of_file(file, config),
         (None, Some(theta), Some(set)) => of_theta(set, theta, config),
         _ => Vec::new(),
     };
+    for part in features.map_or_else(Vec::new, |set| set.structure().parts) {
+        if let Arrangement::Board(ids) = part.layout {
+            for (square, id) in
+                ids.iter().enumerate().filter_map(|(square, id)| Some((square, (*id)? as usize)))
+            {
+                parameters.get_mut(id).into_iter().for_each(|own| own.square = Some(square));
+            }
+        }
+    }
     let fits = |count: usize| count == config.prior_theta.len() / 2;
     let positions = known.positions.filter(|(data, _)| fits(data.feature_count()) && !data.is_empty());
     let scores = positions.zip(theta.as_ref()).map(|((data, _), theta)| match known.scores {
@@ -147,6 +156,7 @@ fn of_file(file: &ParameterFile, config: &RunConfig) -> Vec<Parameter> {
         errors: record.errors.map_or([None; 2], |errors| [errors.mg, errors.eg]),
         support: record.occurrences,
         summed: file.program.as_ref().and_then(|program| program.reads(id as u16)),
+        square: None,
     };
     file.parameters.iter().enumerate().map(parameter).collect()
 }
