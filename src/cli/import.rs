@@ -87,10 +87,9 @@ impl Subcommand for ImportArgs {
         let mut configure = |schema| Ok(self.settings(schema));
         let report = match self.tracing.command()? {
             None => {
-                let named = |path: &&PathBuf| *path != Path::new("-");
-                if let Some(path) =
-                    self.inputs.iter().filter(named).find(|path| are_positions(path).is_ok_and(|are| are))
-                {
+                let is_wrong =
+                    |path: &&PathBuf| path.as_os_str() != "-" && are_positions(path).unwrap_or(false);
+                if let Some(path) = self.inputs.iter().find(is_wrong) {
                     let advice = Advice::default().text("give ").setting("trace-command", "ENGINE");
                     let reason = "has positions, which an engine has to trace";
                     return Err(Error::input(path, reason).advise(advice).into());

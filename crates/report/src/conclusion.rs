@@ -83,11 +83,8 @@ pub enum Severity {
 pub enum FindingKind {
     /// Features do not add up to the evaluations that the engine printed.
     WrongTrace,
-    /// Nearly all results are draws.
     MostlyDrawn,
-    /// Games are in the data more than once.
     RepeatedGames,
-    /// Pieces lost much of their worth.
     PieceFell,
     /// The prior's tables are relative to piece values that the engine has elsewhere.
     RelativeTables,

@@ -69,13 +69,12 @@ impl Report {
 
     /// Its Elo; empty if no games were played.
     pub fn elo(&self) -> String {
-        let conclusion = match self {
-            Self::Run(_) => None,
-            Self::Match(report) => Some(&report.head.conclusion),
-            Self::Spsa(report) => Some(&report.head.conclusion),
+        let figure = match self {
+            Self::Run(_) => "",
+            Self::Match(report) => &report.head.conclusion.verdict.figure,
+            Self::Spsa(report) => &report.head.conclusion.verdict.figure,
         };
-        let elo = conclusion.and_then(|known| known.verdict.figure.strip_prefix("Elo "));
-        elo.filter(|text| *text != "unknown").unwrap_or_default().to_string()
+        figure.strip_prefix("Elo ").filter(|text| *text != "unknown").unwrap_or_default().to_string()
     }
 
     fn fact(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {

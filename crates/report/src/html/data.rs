@@ -33,7 +33,6 @@ pub struct RunReport {
     pub diagnostics_note: String,
     pub sweep: Option<SweepReport>,
     pub configuration: Vec<(String, String)>,
-    /// Inputs with checksums.
     pub inputs: Option<Table>,
 }
 
@@ -103,9 +102,7 @@ pub struct Step {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swarms {
     pub each: Vec<f64>,
-    /// Median of the swarms.
     pub median: f64,
-    /// The worst of the swarms.
     pub worst: f64,
     pub deaths: u64,
     /// Swarms restarted so far.
@@ -200,7 +197,6 @@ pub struct SweepSetting {
     pub training: f64,
 }
 
-/// Two sets of parameters side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
     pub names: [String; 2],

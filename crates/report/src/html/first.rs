@@ -54,7 +54,6 @@ pub(super) fn verdict_box(Conclusion { verdict, next, .. }: &Conclusion) -> Mark
     }
 }
 
-/// The figure of the verdict on a page.
 pub fn figure_of(page: &str) -> Option<&str> {
     page.split_once("<p class=\"figure\">")?.1.split(" <span").next()
 }

@@ -9,7 +9,6 @@ use super::{Live, document, facts};
 pub struct ListedRun {
     pub link: String,
     pub name: String,
-    /// `run`, `sweep`, `match`, `SPSA run`.
     pub kind: &'static str,
     /// `None` if its folder is damaged.
     pub stage: Option<Stage>,

@@ -13,7 +13,6 @@ pub(crate) enum Style {
     #[default]
     Line,
     Points,
-    /// A line through points with error bars.
     Both,
     /// The area within the errors, in the color of the series before it.
     Band,

@@ -54,7 +54,6 @@ fn shared(caption: &str, worst: &WorstPositions, wanted: impl Fn(&SharedTrait) -
     }
 }
 
-/// Positions as diagrams;
 pub(super) fn cases(positions: &[WorstPosition], id: &str) -> Markup {
     html! {
         div.cases { @for (index, position) in positions.iter().enumerate() { (case(position, &format!("{id}-{index}"))) } }
