@@ -41,8 +41,8 @@ pub(super) mod names {
     /// u32, game numbers, [`NO_GAME`](super::NO_GAME) for none; absent when the input had no games.
     pub const GAMES: &str = "games";
 
-    /// u64, three of each position: see [`PackedBoard`](gputexel_model::PackedBoard). Absent unless all are known and
-    /// rows do not have them.
+    /// u64, three of each position: see [`PackedBoard`](gputexel_model::PackedBoard); 0 if unknown, absent if all are or
+    /// rows have them.
     pub const BOARDS: &str = "boards";
 
     pub const ALL: [&str; 13] = [

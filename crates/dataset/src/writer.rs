@@ -52,6 +52,8 @@ pub struct ImportedPosition<'a> {
     /// The engine's static evaluation, centipawns, White's view.
     pub evaluation_cp: Option<f32>,
     pub labels: PositionLabels,
+    /// The position, or 0s.
+    pub board: PackedBoard,
 }
 
 /// Collects rows and writes them as a dataset file. Rejects rows that [`read`](crate::read) would reject, so
@@ -176,17 +178,8 @@ impl DatasetWriter {
         self.scales.needed |= position.scale != self.scale_one;
         self.offsets.needed |= position.offset_cp != 0.0;
         self.evaluations.needed |= position.evaluation_cp.is_some();
+        self.boards.needed |= position.board != PackedBoard::default();
         self.try_push_imported(position).map_err(|e| Error::io(&self.path, e))
-    }
-
-    /// Appends the board of the position appended last. Boards are written if there is one, and an entry for each
-    /// position.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the spool cannot be written.
-    pub fn push_board(&mut self, board: PackedBoard) -> Result<()> {
-        self.boards.needed |= board != PackedBoard::default();
-        self.boards.push(le_bytes(&board), board.len()).map_err(|e| Error::io(&self.path, e))
     }
 
     /// Notes the occurrences of each feature for the side to move and for the other one.
@@ -261,6 +254,7 @@ impl DatasetWriter {
         self.scales.push(&position.scale.to_le_bytes(), 1)?;
         self.offsets.push(&position.offset_cp.to_le_bytes(), 1)?;
         self.evaluations.push(&position.evaluation_cp.unwrap_or(f32::NAN).to_le_bytes(), 1)?;
+        self.boards.push(le_bytes(&position.board), position.board.len())?;
         self.push_labels(position.phase, labels)
     }
 
@@ -343,9 +337,6 @@ impl DatasetWriter {
     /// [`Error::Io`] when the spool cannot be read or written; [`Error::Usage`] unless there is one flag per
     /// row.
     pub fn retain(&mut self, keep: &[bool]) -> Result<()> {
-        if self.boards.elements != 3 * self.len() {
-            self.boards.elements = 0;
-        }
         if keep.len() != self.len() {
             return Err(Error::Usage(format!("{} flags for {} rows to keep", keep.len(), self.len())));
         }
@@ -423,7 +414,6 @@ impl DatasetWriter {
         sources: Vec<SourceRecord>,
         selection: impl IntoIterator<Item = (String, String)>,
     ) -> std::io::Result<Metadata> {
-        self.boards.needed &= self.boards.elements == 3 * self.len();
         self.metadata.positions = self.len() as u64;
         self.metadata.sources = sources;
         self.metadata.selection = selection.into_iter().collect();

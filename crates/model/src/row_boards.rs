@@ -89,7 +89,7 @@ pub fn pack(board: &Board, turn: Color) -> PackedBoard {
     packed
 }
 
-/// Inverse of [`pack`]; `None` if there is no board.
+/// The inverse of [`pack`]; `None` if there is no board.
 pub fn unpack([occupied, men @ ..]: PackedBoard) -> Option<(Board, Color)> {
     let (mut board, mut turn) = (Board::empty(), Color::White);
     for (i, square) in Bitboard(occupied).into_iter().enumerate() {

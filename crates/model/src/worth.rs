@@ -62,6 +62,9 @@ fn words(name: &str) -> Vec<String> {
     out
 }
 
+/// No piece is worth less than this many centipawns: tables whose mean is smaller are relative to a value elsewhere.
+pub const LEAST_WORTH: f64 = 40.0;
+
 /// The features that hold the value of a piece.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PieceValues {

@@ -1,14 +1,12 @@
 //! Worth of the pieces before and after a run.
 
-use gputexel_model::{FeatureSet, PieceValues, ROLE_NAMES};
+use gputexel_model::{FeatureSet, LEAST_WORTH, PieceValues, ROLE_NAMES};
 use serde::Serialize;
 
 use crate::tuned::Tuned;
 
 /// Fall of a piece's worth that is reported, as a share of its worth before.
 const FALL: f64 = 0.25;
-/// Worth below which tables are relative to piece values elsewhere, centipawns.
-const RELATIVE_CP: f64 = 50.0;
 
 /// Value of a piece: what counts it, and the mean over its squares, each as often as positions have the piece there;
 /// centipawns.
@@ -22,7 +20,7 @@ pub struct PieceWorth {
 impl PieceWorth {
     /// Returns true if the worth in a phase (0 is the middlegame) fell by a quarter or more.
     pub fn falls(&self, phase: usize) -> bool {
-        self.before[phase] >= RELATIVE_CP && self.after[phase] <= (1.0 - FALL) * self.before[phase]
+        self.before[phase] >= LEAST_WORTH && self.after[phase] <= (1.0 - FALL) * self.before[phase]
     }
 }
 
@@ -41,7 +39,8 @@ impl Tuned {
             else {
                 return None;
             };
-            Some(PieceWorth { piece, before: [mg, eg], after: [mg_after, eg_after] })
+            let known = [mg, eg, mg_after, eg_after].into_iter().any(|value| value >= LEAST_WORTH);
+            known.then_some(PieceWorth { piece, before: [mg, eg], after: [mg_after, eg_after] })
         };
         ROLE_NAMES.into_iter().zip(values).take(5).filter_map(worth).collect()
     }
@@ -58,7 +57,7 @@ pub(crate) fn relative_tables(set: &FeatureSet, prior: &[f64]) -> Option<String>
     let values = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
     let means = values[..5].iter().map(mean).collect::<Option<Vec<f64>>>()?;
     let relative =
-        means.iter().all(|mean| mean.abs() < RELATIVE_CP) && prior.iter().any(|&value| value != 0.0);
+        means.iter().all(|mean| mean.abs() < LEAST_WORTH) && prior.iter().any(|&value| value != 0.0);
     relative.then(|| {
         let list: Vec<String> = means.iter().map(|mean| format!("{mean:.0}")).collect();
         format!(

@@ -146,6 +146,7 @@ mod tests {
                 offset_cp: 0.0,
                 evaluation_cp: None,
                 labels: PositionLabels { result, score_cp: None, weight: 1.0, game: None },
+                board: Default::default(),
             };
             writer.push_imported(&position).unwrap();
         }

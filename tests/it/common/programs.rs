@@ -67,6 +67,7 @@ pub fn program_dataset_from(path: &Path, positions: usize, seed: u64, prior: &[f
                     weight: 1.0,
                     game: Some(n as u32 / 10),
                 },
+                board: Default::default(),
             };
             writer.push_imported(&position).unwrap();
         }

@@ -71,6 +71,7 @@ fn rows_of(features: usize) -> Dataset {
                 offset_cp: 0.0,
                 evaluation_cp: None,
                 labels: PositionLabels { result, score_cp: None, weight: 1.0, game: None },
+                board: Default::default(),
             })
             .unwrap();
     }

@@ -87,6 +87,7 @@ fn imported_rows_are_checked_as_they_are_written() {
         offset_cp: 1.0,
         evaluation_cp: None,
         labels: LABELS,
+        board: Default::default(),
     };
     let mut file = writer(&path, imported(3).unwrap());
     refused(file.push_imported(&ImportedPosition { ids: &[0, 3], ..good }), "feature id 3 is out of range");
@@ -108,8 +109,7 @@ fn imported_rows_are_checked_as_they_are_written() {
     // Boards stay with their positions.
     let boards = Color::ALL.map(|turn| pack(&Board::default(), turn));
     for board in boards {
-        file.push_imported(&good).unwrap();
-        file.push_board(board).unwrap();
+        file.push_imported(&ImportedPosition { board, ..good }).unwrap();
     }
     file.retain(&[false, true]).unwrap();
     file.finish(Vec::new(), []).unwrap();

@@ -81,6 +81,7 @@ fn imported(folder: &Path, positions: usize, features: u16) -> Dataset {
             offset_cp: rng.random_range(-30.0..30.0),
             evaluation_cp: None,
             labels: labels(&mut rng, n, true),
+            board: Default::default(),
         };
         writer.push_imported(&position).unwrap();
     }

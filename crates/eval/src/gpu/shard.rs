@@ -258,6 +258,7 @@ pub(super) mod tests {
                 offset_cp: 0.0,
                 evaluation_cp: None,
                 labels,
+                board: Default::default(),
             };
             writer.push_imported(&position).unwrap();
         }

@@ -105,6 +105,7 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
                 offset_cp: (n % 21) as f32 - 10.0,
                 evaluation_cp: None,
                 labels: labels(&source.data, n),
+                board: Default::default(),
             })?;
         }
         Ok(())
@@ -176,6 +177,7 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
                 offset_cp: 0.0,
                 evaluation_cp: None,
                 labels: labels(&source.data, n),
+                board: Default::default(),
             })?;
         }
         Ok(())

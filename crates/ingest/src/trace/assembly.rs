@@ -101,11 +101,10 @@ impl<'a> Assembly<'a> {
 
     fn write(&mut self, path: &str, batch: &Batch) -> Result<()> {
         let schema = &self.settings.schema;
-        let (mut boards, mut facts) = (batch.boards.iter().enumerate(), batch.facts());
+        let (mut sampled, mut facts) = (0..SAMPLED, batch.facts());
         batch.for_each(|mut position, game| {
-            let (n, board) = boards.next().map_or_else(Default::default, |(n, board)| (n, *board));
-            if n < SAMPLED {
-                self.audit.add(&position, unpack(board).map(|(board, _)| board).as_ref());
+            if sampled.next().is_some() {
+                self.audit.add(&position, unpack(position.board).map(|(board, _)| board).as_ref());
             }
             if let Some(turn) = facts.next().and_then(|facts| facts.turn) {
                 self.turns.add(&position, turn);
@@ -124,7 +123,6 @@ impl<'a> Assembly<'a> {
             self.scales.insert(position.scale);
             let was_half = !self.writer.has_single_precision();
             self.writer.push_imported(&position)?;
-            self.writer.push_board(board)?;
             if was_half && self.writer.has_single_precision() {
                 let mut entries = position.ids.iter().zip(position.coefficients);
                 let inexact = entries.find(|(_, c)| f16::from_f32(**c).to_f32() != **c);

@@ -35,6 +35,7 @@ struct Label {
     score_cp: f32,
     game: Option<u64>,
     facts: PositionFacts,
+    board: PackedBoard,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,6 @@ pub struct Batch {
     /// Comparison of computed evaluations with those printed by the engine, if requested.
     pub comparison: Comparison,
     pub(super) active: Vec<u64>,
-    pub(super) boards: Vec<PackedBoard>,
 }
 
 /// Number of lines per chunk whose results are compared with material although their FEN is not otherwise
@@ -424,9 +424,8 @@ impl Reader<'_> {
                 turn: turn.or(setup.as_ref().map(|setup| setup.turn)),
                 pieces: setup.as_ref().map(|setup| setup.board.occupied().count() as u8),
             },
+            board: setup.as_ref().map(|setup| pack(&setup.board, setup.turn)).unwrap_or_default(),
         };
-        let packed = setup.as_ref().map(|setup| pack(&setup.board, setup.turn));
-        batch.boards.push(packed.unwrap_or_default());
         if let Some(setup) = setup.filter(|_| sampled || schema.requires_fen) {
             // If nothing was reversed, numbers are still from the side to move's view.
             let untold = schema.relative && turn.is_none() && setup.turn == Color::Black;
@@ -558,6 +557,7 @@ impl Batch {
                     weight: label.weight,
                     game: None,
                 },
+                board: label.board,
             };
             visit(position, label.game)?;
             at = end;

@@ -9,13 +9,11 @@ use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
 use super::table;
-use gputexel_model::{PieceValues, SINGLE_VALUES};
+use gputexel_model::{LEAST_WORTH, PieceValues, SINGLE_VALUES};
 
 const ROWS: usize = 3000;
 /// Lists are open, from the first one on, that fit into so many rows.
 const OPEN: usize = 40;
-/// No piece is worth less than this many centipawns.
-const WORTH: f64 = 40.0;
 
 /// Bar from zero, on a scale from `-full` to `full`, or from 0 if no value is below.
 pub(super) fn bar(value: f64, full: f64, below: bool) -> Markup {
@@ -48,8 +46,8 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
         })
         .collect();
     let distance = |id: &usize| {
-        let changes = changes(&parameters[*id]).into_iter().flatten();
-        changes.fold(0.0, |most, change| f64::max(most, change.abs()))
+        let changes = changes(&parameters[*id]);
+        changes.into_iter().fold(0.0, |most, change| f64::max(most, change.abs()))
     };
     let largest = |ids: &[usize]| ids.iter().map(distance).fold(0.0, f64::max);
     let all: Vec<usize> = listed.iter().flat_map(|(_, ids)| ids).copied().collect();
@@ -66,7 +64,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     let common = largest(&all.iter().copied().filter(|&id| !is_summed(id)).collect::<Vec<_>>());
     let mut rows = 0;
     html! {
-        @if all.len() > ROWS { p.note { "Of " (grouped(all.len() as u64)) " parameters, the " (grouped(ROWS as u64)) " that changed most are listed; params.json has all of them." } }
+        @if all.len() > ROWS { p.note { "Of " (grouped(all.len() as u64)) " parameters, the " (grouped(ROWS as u64)) @if compared { " that changed most" } @else { " largest" } " are listed; params.json has all of them." } }
         @if compared && !listed.is_empty() { p.note { "From " (reference) " to the result, in centipawns unless said otherwise; bars are changes." } }
         @for (group, ids) in &listed {
             @let single = untapered(parameters, ids.iter().copied());
@@ -77,7 +75,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
             details.list open[is_open] {
                 summary { (breakable(if *group == SINGLE_VALUES { "Single values" } else { group })) span.soft {
                     " " (ids.len()) @if ids.len() == 1 { " parameter" } @else { " parameters" }
-                    @if let Some((name, change)) = farthest(parameters, ids) { ", most changed: " (name) " " (signed(change)) }
+                    @if let Some((name, change)) = farthest(parameters, ids).filter(|_| compared) { ", most changed: " (name) " " (signed(change)) }
                 } }
                 div.scroll { table.bars {
                     @if is_summed(ids[0]) { caption { (parameters[ids[0]].unit()) } }
@@ -93,7 +91,7 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
                             @for &phase in &phases { td {
                                 @if let Some(before) = reference { span.soft { (whole(before[phase])) " → " } }
                                 (centipawns(values[phase])) (plus_minus(errors[phase]))
-                                (bar(changes(own).map_or(values[phase], |changes| changes[phase]), full, below))
+                                (bar(changes(own)[phase], full, below))
                             } }
                             @if let Some(support) = support { td { (grouped(*support)) } }
                         }
@@ -104,9 +102,10 @@ pub(super) fn lists(parameters: &[Parameter], groups: &[Group<'_>], reference: &
     }
 }
 
-/// The changes of both values; `None` without a reference.
-fn changes(own: &Parameter) -> Option<[f64; 2]> {
-    own.reference.map(|before| [0, 1].map(|phase| own.values[phase] - before[phase]))
+/// The changes of both values, from 0 without a reference.
+fn changes(own: &Parameter) -> [f64; 2] {
+    let before = own.reference.unwrap_or_default();
+    [0, 1].map(|phase| own.values[phase] - before[phase])
 }
 
 /// A name without that of its group in front.
@@ -122,12 +121,8 @@ pub(super) fn breakable(name: &str) -> Markup {
 
 fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     let of = |&id: &usize| {
-        let own = &parameters[id];
-        changes(own)
-            .into_iter()
-            .flatten()
-            .zip([" (middlegame)", " (endgame)"])
-            .map(move |(change, phase)| (id, phase, change))
+        let changes = changes(&parameters[id]).into_iter();
+        changes.zip([" (middlegame)", " (endgame)"]).map(move |(change, phase)| (id, phase, change))
     };
     let all = ids.iter().flat_map(of).filter(|found| found.2.is_finite() && found.2 != 0.0);
     let (id, phase, change) = all.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
@@ -149,9 +144,10 @@ pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option
         both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
     };
     let rows = all.into_iter().enumerate().take(5).filter_map(row);
-    // The mean of a board without the value of its piece is not what that is worth.
-    rows.filter(|(_, now, before)| now.iter().chain(before.iter().flatten()).any(|value| *value >= WORTH))
-        .collect()
+    rows.filter(|(_, now, before)| {
+        now.iter().chain(before.iter().flatten()).any(|value| *value >= LEAST_WORTH)
+    })
+    .collect()
 }
 
 /// The coordinates of a basis, unless they are the parameters themselves.
@@ -270,6 +266,10 @@ mod tests {
         let text = lists(&all, &groups(&all), "the prior").into_string();
         assert_eq!(text.matches("<th scope=\"row\">").count(), ROWS);
         assert!(text.contains(">f4999<") && !text.contains(">f100<") && text.contains("Of 5,000 parameters"));
+        let alone = all.into_iter().map(|own| Parameter { reference: None, ..own }).collect::<Vec<_>>();
+        let text = lists(&alone, &groups(&alone), "").into_string();
+        assert_eq!(text.matches("<th scope=\"row\">").count(), ROWS);
+        assert!(text.contains(">f4999<") && text.contains("largest") && !text.contains("changed"), "{text}");
     }
 
     #[test]

@@ -61,12 +61,11 @@ pub fn figure_of(page: &str) -> Option<&str> {
 fn sentence(words: &str) -> String {
     // A file, or values of pieces, keep their names.
     let is_word = words.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
-    let mut letters = words.chars();
-    let first = letters
-        .next()
-        .into_iter()
-        .flat_map(|letter| if is_word { letter.to_uppercase().collect() } else { vec![letter] });
-    first.chain(letters).chain((!words.ends_with('.')).then_some('.')).collect()
+    let mut sentence = format!("{}.", words.trim_end_matches('.'));
+    if let Some(first) = sentence.get_mut(..1).filter(|_| is_word) {
+        first.make_ascii_uppercase();
+    }
+    sentence
 }
 
 pub(super) fn worth(parameters: &[Parameter]) -> Markup {

@@ -95,8 +95,10 @@ impl Runs {
         };
         let Some(kind) = kind(&folder) else { return Ok(Content::Missing) };
         if PAGES.contains(&kind) {
-            let none = || notice(kind.name(), "There is no page yet.", Some(live)).into_bytes();
-            return Ok(Content::Plain(report_file(&folder).unwrap_or_else(none)));
+            return Ok(match report_file(&folder) {
+                Some(page) => Content::Plain(page),
+                None => Content::Page(notice(kind.name(), "There is no page yet.", Some(live))),
+            });
         }
         let mut report = (self.read)(&folder)?;
         report.set_running(FolderLock::is_held(&folder));

@@ -99,6 +99,6 @@ fn datasets_without_boards_say_so() {
     let found = find(&data);
     assert_eq!(found.shown.len(), 2);
     assert!(found.shown.iter().all(|one| one.fen.is_none()));
-    assert!(found.note.contains("no boards"), "{}", found.note);
+    assert!(found.note.contains("no boards") && found.note.contains("# and the FEN"), "{}", found.note);
     assert!(found.shared.iter().all(|shared| shared.kind != "material"));
 }

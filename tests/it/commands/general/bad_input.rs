@@ -327,6 +327,7 @@ fn many_features(bench: &Bench, features: u16) {
             offset_cp: 0.0,
             evaluation_cp: None,
             labels,
+            board: Default::default(),
         };
         writer.push_imported(&position).unwrap();
     }

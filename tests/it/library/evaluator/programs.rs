@@ -101,6 +101,7 @@ fn dataset(folder: &Path, positions: usize, target: FactorTarget) -> Dataset {
                 weight: rng.random_range(0.5..2.0),
                 game: Some(n as u32 / 4),
             },
+            board: Default::default(),
         };
         writer.push_imported(&position).unwrap();
     }
