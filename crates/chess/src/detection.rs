@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use serde::Serialize;
+use shakmaty::san::SanPlus;
 
 use super::agreement::told_view;
 use super::epd::operations;
@@ -71,14 +72,22 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
         Some("epd" | "fen" | "fens" | "book" | "txt" | "csv" | "tsv") => return InputKind::Text,
         _ => {}
     }
-    let looks_like_movetext = |line: &[u8]| line.starts_with(b"1.") || line.starts_with(b"{");
     if lines().any(is_position) {
         InputKind::Text
-    } else if lines().any(|line| is_tag_pair(line) || looks_like_movetext(line)) {
+    } else if lines().any(|line| is_tag_pair(line) || is_movetext(line)) {
         InputKind::Pgn
     } else {
         InputKind::Text
     }
+}
+
+/// Returns true if there is a first move. Numbered lists have "1.", too, and source has braces, as comments do.
+fn is_movetext(line: &[u8]) -> bool {
+    let mut starts = memchr::memmem::find_iter(line, b"1.").map(|at| line[at + 2..].trim_ascii_start());
+    starts.any(|rest| {
+        let word = rest.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        SanPlus::from_ascii(word).is_ok()
+    })
 }
 
 fn is_position(line: &[u8]) -> bool {
@@ -310,6 +319,15 @@ mod tests {
 
     const WHITE_UP: &str = "4k3/8/8/8/8/8/3Q4/4K3";
     const BLACK_UP: &str = "4k3/3q4/8/8/8/8/8/4K3";
+
+    #[test]
+    fn games_without_tags_begin_with_a_move() {
+        let games = ["1. e4 e5 2. Nf3 1-0", "{a comment} 1.d4 d5 1/2-1/2", "{alone}\n\n1... exd5+ 0-1"];
+        assert!(games.iter().all(|text| detect_kind("x", text.as_bytes()) == InputKind::Pgn));
+        let others =
+            ["int f()\n{\n    return 1;\n}", "# How\n1. Install it.\n2. Run.", "x = {\n1.0f, 1.5\n};"];
+        assert!(others.iter().all(|text| detect_kind("x", text.as_bytes()) == InputKind::Text));
+    }
 
     /// Writes lines in which the side with the queen wins, as numbers from a point of view.
     fn lines(view: PointOfView, label: impl Fn(&str) -> String) -> String {

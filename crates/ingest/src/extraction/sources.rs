@@ -14,6 +14,10 @@ use gputexel_chess::pgn::{DetectedScores, ScoreConvention, last_game_start, read
 use gputexel_chess::selection::Selection;
 use gputexel_io::input::{Input, is_container};
 use gputexel_io::{Advice, Error, Result};
+use gputexel_source::tables::Language;
+
+const SOURCE: &str = "is source code, neither games nor positions; give the program built from it that traces \
+                      itself";
 
 #[derive(Debug)]
 pub enum Detected {
@@ -82,7 +86,14 @@ impl Detected {
             InputKind::Text => {
                 let wants_scores = settings.target != Target::Result;
                 let asked = TextOptions { wants_scores, ..settings.text };
-                Self::Positions(Box::new(detect_text(name, head, complete, asked)?))
+                let detected = detect_text(name, head, complete, asked).map_err(|error| {
+                    let ending = path.extension().and_then(|ending| ending.to_str());
+                    match ending.and_then(Language::of_ending) {
+                        Some(_) => Error::input(path, SOURCE),
+                        None => error,
+                    }
+                });
+                Self::Positions(Box::new(detected?))
             }
         })
     }

@@ -128,6 +128,8 @@ fn reports_invalid_paths() {
         assert!(!bench.path("r").exists());
     }
     assert!(refuse(&bench, "--prior none.json", 1).contains("none.json: "));
+    bench.write("engine.cpp", "int evaluate()\n{\n    return 1;\n}\n");
+    bench.fails_with("tune engine.cpp --out r", 1, "engine.cpp: is source code");
     // Existing files are not overwritten unless requested.
     bench.tune("d.bin --out full --epochs 2");
     let before = bench.bytes("full/params.json");
