@@ -52,36 +52,24 @@ impl Schema {
             let place = Place::parse(at).ok_or_else(|| Error::input(at, "is not FILE:LINE:COLUMN"))?;
             files.entry(place.file).or_default().push((id, place));
         }
-        let place_name = |id: usize| plain(ats[id].as_deref().unwrap_or_default());
         let mut named: Vec<(usize, &str, String)> = Vec::new();
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
-            let missing = || {
-                Error::input(
-                    file,
-                    "with its numbers, is not found from here or around the program: run from where it was built",
-                )
-            };
-            let path = find(file, beside).ok_or_else(missing)?;
-            let source = Source::read(&path)?;
-            let first = first_counted(&source, places);
-            for &(id, place) in places {
-                let literal = match place.column {
-                    Column::At(column) => source.at(place.line, column),
-                    Column::Counted(number) => {
-                        first.and_then(|first| source.literals.get(number.checked_sub(first)?))
-                    }
-                };
-                order[id] = (rank, place.line as usize);
-                let name = match literal {
-                    Some(literal) => {
-                        order[id].1 = literal.range.start;
-                        check_numbers(literal, &self.parameters[id], &path)?;
-                        plain(&literal.name)
-                    }
-                    // A macro, or an expression: nothing that could be written.
-                    None => place_name(id),
-                };
+            let mut read = Err(Error::input(
+                file,
+                "the source of numbers is not found from here, around the program or in folders beside it: run from where \
+                 it was compiled",
+            ));
+            // Of several, the one with the numbers of the program.
+            for (n, path) in find(file, beside).iter().enumerate() {
+                let found = self.names_in(path, places);
+                read = if n == 0 || found.is_ok() { found } else { read };
+                if read.is_ok() {
+                    break;
+                }
+            }
+            for (id, at, name) in read? {
+                order[id] = (rank, at);
                 named.push((id, file, name));
             }
         }
@@ -115,14 +103,45 @@ impl Schema {
         }
         Ok(())
     }
+
+    /// The parameters in one source: each with where it stands, as the author orders them, and its name.
+    fn names_in(&self, path: &Path, places: &[(usize, Place<'_>)]) -> Result<Vec<(usize, usize, String)>> {
+        let source = Source::read(path)?;
+        let first = first_counted(&source, places);
+        let name = |&(id, place): &(usize, Place<'_>)| {
+            let own = &self.parameters[id];
+            let literal = match place.column {
+                Column::At(column) => source.at(place.line, column),
+                Column::Counted(number) => {
+                    first.and_then(|first| source.literals.get(number.checked_sub(first)?))
+                }
+            };
+            Ok(match literal {
+                Some(literal) => {
+                    check_numbers(literal, own, path)?;
+                    (id, literal.range.start, plain(&literal.name))
+                }
+                // A macro, or an expression: nothing that could be written.
+                None => (id, place.line as usize, plain(own.source().unwrap_or_default())),
+            })
+        };
+        places.iter().map(name).collect()
+    }
 }
 
-/// Looks for a source from here, and from a folder and those around it: compilers are given paths relative to where
-/// they run.
-fn find(file: &str, beside: &Path) -> Option<PathBuf> {
+/// Looks for a source from here, and from a folder, those around it and those beside both: compilers are given paths
+/// relative to where they run.
+fn find(file: &str, beside: &Path) -> Vec<PathBuf> {
     let beside = beside.canonicalize().unwrap_or_default();
-    let folders = std::iter::once(Path::new("")).chain(beside.ancestors());
-    folders.map(|folder| folder.join(file)).find(|path| path.is_file())
+    let nearby = beside.ancestors().take(2).flat_map(|folder| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        folders.sort();
+        folders
+    });
+    let around = beside.ancestors().map(Path::to_path_buf);
+    let folders = std::iter::once(PathBuf::new()).chain(around).chain(nearby);
+    folders.map(|folder| folder.join(file)).filter(|path| path.is_file()).collect()
 }
 
 /// Returns the number of a source's first literal in the count of all sources, which only one makes the lines agree.
