@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -69,9 +70,23 @@ template <class F> bool each_line(View view, const F &print) {
     }
     return std::fflush(stdout) == 0 && !std::ferror(stdout);
 }
+
+inline const char *const leaves = std::getenv("GPUTEXEL_LEAVES");
+inline const unsigned one_leaf_in = leaves ? unsigned(std::atoi(leaves)) : 0;
+inline void leaf(const std::string &fen) {
+    std::uint64_t key = 14695981039346656037u; // FNV-1a of the first four fields
+    int spaces = 0;
+    for (std::size_t i = 0; i < fen.size() && (spaces += fen[i] == ' ') < 4; i++)
+        key = (key ^ static_cast<unsigned char>(fen[i])) * 1099511628211u;
+    if ((key ^ key >> 32) % one_leaf_in != 0) return;
+    static const char *const path = std::getenv("GPUTEXEL_LEAF_FILE");
+    static std::FILE *const file = path ? std::fopen(path, "a") : stdout;
+    if (file) std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
+}
 } // namespace detail
 } // namespace gputexel
 
+#define GPUTEXEL_LEAF(fen) (::gputexel::detail::one_leaf_in != 0 ? ::gputexel::detail::leaf(fen) : void())
 #define GPUTEXEL_LIST(...) __VA_ARGS__
 #ifndef GPUTEXEL // ------------------------------------------------------------------------ the playing build
 // How pairs are packed. An engine that packs in another way defines all four before it includes this file.
@@ -82,7 +97,6 @@ template <class F> bool each_line(View view, const F &print) {
 #define GPUTEXEL_EG(pair) std::int16_t(std::uint16_t((std::uint32_t(pair) + 0x8000u) >> 16))
 #endif
 
-#define GPUTEXEL_LEAF(fen) static_cast<void>(0)
 #define GPUTEXEL_VERB(type, name, arguments, played, recorded)                                               \
     inline type name(GPUTEXEL_LIST arguments) { return played; }
 
@@ -107,7 +121,6 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 } // namespace gputexel
 #else // --------------------------------------------------------------------------------- the recording build
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <locale>
@@ -126,7 +139,6 @@ template <class F> int trace(int, char **, const F &evaluate, View view = View::
 #error "gputexel: a macro S or V is defined. Leave it out where GPUTEXEL is defined: they are functions there"
 #endif
 
-#define GPUTEXEL_LEAF(fen) (::gputexel::one_leaf_in() != 0 ? ::gputexel::leaf(fen) : static_cast<void>(0))
 #define GPUTEXEL_AT detail::Handle at = detail::Handle::current()
 #define GPUTEXEL_VERB(type, name, arguments, played, recorded)                                               \
     inline type name(GPUTEXEL_LIST arguments, GPUTEXEL_AT) {                                                 \
@@ -620,20 +632,6 @@ inline void play(int argc, char **argv) {
     for (int i = 1; i + 1 < argc; i++)
         if (!std::strcmp(argv[i], "--values")) path = argv[i + 1];
     if (path) detail::recorder().use_values(path);
-}
-inline unsigned one_leaf_in() {
-    static const char *const n = std::getenv("GPUTEXEL_LEAVES");
-    return n && detail::recorder().mode == detail::Recorder::Mode::playing ? unsigned(std::atoi(n)) : 0;
-}
-inline void leaf(const std::string &fen) {
-    std::uint64_t key = 14695981039346656037u; // FNV-1a of the first four fields
-    int spaces = 0;
-    for (std::size_t i = 0; i < fen.size() && (spaces += fen[i] == ' ') < 4; i++)
-        key = (key ^ static_cast<unsigned char>(fen[i])) * 1099511628211u;
-    static const char *const path = std::getenv("GPUTEXEL_LEAF_FILE");
-    static std::FILE *const file = path ? std::fopen(path, "a") : stdout;
-    if ((key ^ key >> 32) % one_leaf_in() != 0 || !file) return;
-    std::fprintf(file, "info string leaf %s\n", fen.c_str()), std::fflush(file);
 }
 // Traces the positions on standard input. `evaluate` takes a FEN and returns a Value.
 template <class F> int trace(int argc, char **argv, const F &evaluate, View view = View::white) {

@@ -1,8 +1,10 @@
-//! Lines of positions, as gputexel sends them.
+//! Lines of positions, as gputexel sends them, and leaves of the search.
 
 use super::Value;
 use std::fmt::Display;
+use std::fs::OpenOptions;
 use std::io::{BufRead, Result, Write};
+use std::sync::OnceLock;
 
 /// The result of evaluating a FEN: a value, or the reason why the position is skipped.
 pub trait Outcome {
@@ -40,4 +42,29 @@ pub(crate) fn each_line(
         }
     }
     output.flush()
+}
+
+/// Where the search evaluates a position: prints `info string leaf FEN` for one in `GPUTEXEL_LEAVES` positions, by key,
+/// or appends it to the file named by `GPUTEXEL_LEAF_FILE`.
+pub fn leaf(fen: impl FnOnce() -> String) {
+    static ONE_IN: OnceLock<u64> = OnceLock::new();
+    let leaves = || std::env::var("GPUTEXEL_LEAVES").ok().and_then(|n| n.parse().ok());
+    let n = *ONE_IN.get_or_init(|| leaves().unwrap_or(0));
+    if n == 0 {
+        return;
+    }
+    let fen = fen();
+    let mut key = 14_695_981_039_346_656_037_u64; // FNV-1a of the first four fields
+    let end = fen.match_indices(' ').nth(3).map_or(fen.len(), |space| space.0);
+    for byte in fen[..end].bytes() {
+        key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
+    }
+    if (key ^ key >> 32).is_multiple_of(n) {
+        let line = format!("info string leaf {fen}\n");
+        _ = match std::env::var_os("GPUTEXEL_LEAF_FILE") {
+            Some(path) => OpenOptions::new().append(true).create(true).open(path),
+            None => return print!("{line}"),
+        }
+        .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
 }

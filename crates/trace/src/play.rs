@@ -66,10 +66,6 @@ pub(crate) fn table(x: i32, knots: &[[i32; 2]]) -> i32 {
 #[inline]
 pub fn play() {}
 
-/// Where the search evaluates a position. Here, nothing is to be done.
-#[inline]
-pub fn leaf(_fen: impl FnOnce() -> String) {}
-
 /// Prints what the engine plays in the positions on standard input, for `gputexel verify --played`.
 pub fn trace<R: Outcome>(mut evaluate: impl FnMut(&str) -> R) -> ExitCode {
     let printed = each_line(std::io::stdin().lock(), &mut std::io::stdout().lock(), |fen, row| {

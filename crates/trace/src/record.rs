@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-pub use trace::{leaf, play, trace, trace_from};
+pub use trace::{play, trace, trace_from};
 
 type Site = &'static Location<'static>;
 type Two = [f64; 2];

@@ -1,12 +1,10 @@
-//! Traces of positions, values, and leaves of the search.
+//! Traces of positions, and values.
 
 use super::super::lines::{Outcome, each_line};
 use super::{PLAYING, TAPE, Values, tape};
-use std::fs::OpenOptions;
 use std::io::{BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{ExitCode, exit};
-use std::sync::OnceLock;
 
 /// Traces the positions on standard input, lines `GAME RESULT FEN [SCORE] [WEIGHT]`. The evaluation is White's view.
 pub fn trace<R: Outcome>(evaluate: impl FnMut(&str) -> R) -> ExitCode {
@@ -79,29 +77,4 @@ pub fn play() {
     let values = values.unwrap_or_else(|_| exit(1));
     TAPE.with_borrow_mut(|t| t.set_values(values.clone()));
     _ = PLAYING.set(values);
-}
-
-/// Where the search evaluates a position: prints `info string leaf FEN` for one in `GPUTEXEL_LEAVES` positions, by key,
-/// or appends it to the file named by `GPUTEXEL_LEAF_FILE`.
-pub fn leaf(fen: impl FnOnce() -> String) {
-    static ONE_IN: OnceLock<u64> = OnceLock::new();
-    let leaves = || std::env::var("GPUTEXEL_LEAVES").ok().and_then(|n| n.parse().ok());
-    let n = *ONE_IN.get_or_init(|| leaves().unwrap_or(0));
-    if n == 0 || PLAYING.get().is_none() {
-        return;
-    }
-    let fen = fen();
-    let mut key = 14_695_981_039_346_656_037_u64; // FNV-1a of the first four fields
-    let end = fen.match_indices(' ').nth(3).map_or(fen.len(), |space| space.0);
-    for byte in fen[..end].bytes() {
-        key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
-    }
-    if (key ^ key >> 32).is_multiple_of(n) {
-        let line = format!("info string leaf {fen}\n");
-        _ = match std::env::var_os("GPUTEXEL_LEAF_FILE") {
-            Some(path) => OpenOptions::new().append(true).create(true).open(path),
-            None => return print!("{line}"),
-        }
-        .and_then(|mut file| file.write_all(line.as_bytes()));
-    }
 }
