@@ -160,13 +160,21 @@ fn change_lines(tuned: &Tuned) -> String {
     let more = ids.len().saturating_sub(LISTED);
     ids.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
     ids.truncate(LISTED);
-    let cell = |i: usize| format!("{:.0} -> {:.0}", prior[i], theta[i]);
+    let cell = |id: usize, phase: usize| {
+        let both = [0, 1].map(|phase| [prior[phase * count + id], theta[phase * count + id]]);
+        let reads = set.program.as_ref().and_then(|program| program.reads(id as u16));
+        let is_unread = both[phase] == [0.0; 2] && reads.is_some_and(|reads| !reads[phase]);
+        match is_unread || (phase == 1 && both[0] == both[1]) {
+            true => String::new(),
+            false => format!("{:.0} -> {:.0}", both[phase][0], both[phase][1]),
+        }
+    };
     let (titles, values): (&[&str], _) = match set.has_phases() {
         true => (&["clearest changes", "middlegame", "endgame"], 2),
         false => (&["clearest changes"], 1),
     };
     let row = |&id: &usize| {
-        let changes = (0..values).map(|phase| cell(phase * count + id));
+        let changes = (0..values).map(|phase| cell(id, phase));
         std::iter::once(set.features[id].name.clone()).chain(changes).collect()
     };
     let titles = titles.iter().map(ToString::to_string).collect();

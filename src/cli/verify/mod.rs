@@ -25,6 +25,8 @@ use probed::{EngineArgs, Probed};
 const UNSEEN: usize = 6;
 /// Share of the differences that a change must explain to be named as one of several reasons.
 const CLAIMED: f64 = 0.5;
+/// Differences up to this many centipawns may be those of roundings.
+const ROUNDINGS_CP: f64 = 3.0;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -196,6 +198,9 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
             let what = match (explanation.and_then(Explanation::cause), most) {
                 (Some(cause), _) => cause,
                 (None, Some(most)) => format!("{}, and there is more", most.text),
+                _ if args.played.is_some() && found.largest_cp <= ROUNDINGS_CP => {
+                    "if these are quotients that are rounded one by one, --tolerance allows for them".to_string()
+                }
                 _ if args.played.is_some() => {
                     "does only one of the builds have some code (#ifdef GPUTEXEL), is a number not recorded, or a sum divided \
                      at another place? Compare the positions listed"
@@ -272,13 +277,6 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
     };
     if let Some(unseen) = unseen_text(found) {
         text += &format!("not shown   {unseen}\n");
-    }
-    if let Some(errors) = found.errors {
-        let start = errors.start.map_or(String::new(), |start| format!("; values from before {start:.8}"));
-        text += &format!(
-            "error       {:.8} of the engine's evaluations against results; tuned values {:.8}{start}\n",
-            errors.engine, errors.tuned
-        );
     }
     match &found.verdict {
         Verdict::Tuned if args.params.is_none() => text += "verified    what is recorded is what is played\n",

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use gputexel_chess::formats::Format;
 use gputexel_chess::selection::Selection;
-use gputexel_dataset::objective::expected_score;
 use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::conversion::ConversionSettings;
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
@@ -78,15 +77,6 @@ pub enum Verdict {
     Other,
 }
 
-/// Mean squared errors of expected scores against results, with the run's K.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PredictionErrors {
-    pub engine: f64,
-    pub tuned: f64,
-    /// Of the evaluations with the previous values, if they are known.
-    pub start: Option<f64>,
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct Verification {
     #[serde(flatten)]
@@ -116,8 +106,6 @@ pub struct Verification {
     /// The change that would explain the differences; `None` if it was not looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// How well evaluations predict results; `None` without K.
-    pub errors: Option<PredictionErrors>,
     /// The traces in order; `None` for datasets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<SourceReport>>,
@@ -177,8 +165,6 @@ impl VerificationRequest {
         out.unseen =
             ValueChange::of(&set, unseen.map(|(id, _)| id), start.as_deref().unwrap_or(&tuned), &tuned);
         out.unseen.retain(|value| file.is_some() && (start.is_none() || value.is_change()));
-        let k = file.and_then(|file| file.k).filter(|k| k.is_finite());
-        out.errors = k.map(|k| compared.prediction_errors(&tuned, start.as_deref(), k)).transpose()?;
         Ok(Verification { rows, sources, ..out })
     }
 
@@ -307,28 +293,7 @@ impl Compared<'_> {
             rows: None,
             unseen: Vec::new(),
             explanation: None,
-            errors: None,
             sources: None,
-        })
-    }
-
-    fn prediction_errors(&self, tuned: &[f64], start: Option<&[f64]>, k: f64) -> Result<PredictionErrors> {
-        let Self { data, printed, set, .. } = *self;
-        let known: Vec<usize> = (0..data.len()).filter(|&n| !printed[n].is_nan()).collect();
-        let mean = |score: &dyn Fn(usize) -> f64| {
-            let weight = |n: usize| f64::from(data.weights().get(n).copied().unwrap_or(1.0));
-            let error =
-                |&n: &usize| weight(n) * (expected_score(k, score(n)) - f64::from(data.results()[n])).powi(2);
-            known.iter().map(error).sum::<f64>() / known.iter().map(|&n| weight(n)).sum::<f64>()
-        };
-        let of = |theta: &[f64]| -> Result<f64> {
-            let reference = Reference::try_new(set, theta.to_vec(), 0.0)?;
-            Ok(mean(&|n| reference.score_of(data, n)))
-        };
-        Ok(PredictionErrors {
-            engine: mean(&|n| f64::from(printed[n])),
-            tuned: of(tuned)?,
-            start: start.map(of).transpose()?,
         })
     }
 }

@@ -123,7 +123,10 @@ pub fn parse_penalties(set: &FeatureSet, text: &str) -> Result<Vec<Penalty>> {
         let fail = |reason: String| Err(Error::Usage(format!("penalty '{}': {reason}", entry.trim())));
         // Split from the right: names of imported groups may contain the sign.
         let Some((name, weight)) = entry.rsplit_once('=') else {
-            return fail("expected KIND=WEIGHT or KIND:GROUP=WEIGHT".to_string());
+            return fail(format!(
+                "expected KIND=WEIGHT or KIND:GROUP=WEIGHT, as in ridge=1e-4 (kinds: {})",
+                PenaltyKind::ALL.map(PenaltyKind::name).join(", ")
+            ));
         };
         let weight: f64 = match weight.trim().parse::<f64>() {
             Ok(weight) if weight.is_finite() && weight >= 0.0 => weight,

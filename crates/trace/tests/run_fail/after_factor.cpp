@@ -1,4 +1,4 @@
-// expect: tuned numbers are added after this
+// expect: is added after this
 #include "common.hpp"
 Value evaluate(const Facts &f) {
     const Pair scaled = scale_eg(f.pawns * A_PAWN, 64, 128); // here

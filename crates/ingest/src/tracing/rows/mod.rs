@@ -183,8 +183,10 @@ impl<'a> Rows<'a> {
             let decisive = tape.branches.iter().rfind(|own| of_factor(&own.on, false)).unwrap_or(first);
             let mut second = self.analyze(&turned)?;
             if (&second.entries, second.offset, second.stage) != (&row.entries, row.offset, row.stage) {
-                return self
-                    .refuse(first.verb, "a branch on the sign of a score changes more than a scale factor");
+                return self.refuse(
+                    first.verb,
+                    "a branch on the sign of a score changes more than the second argument of a scale_eg",
+                );
             }
             factors[usize::from(decisive.positive != row.reversed)] = std::mem::take(&mut second.factor);
             if let Some(other) = other.filter(|_| factors[0] != factors[1]) {
@@ -303,7 +305,11 @@ impl<'a> Rows<'a> {
             let (op, whole) = (self.op(block.verb), if share[0] == 0.0 { share[1] } else { share[0] });
             // A bounded pair of which one value is tapered alone would not be all of the score.
             if !alone || share[0] != share[1] || whole.abs() != 1.0 || staged > tape.blocks.len() {
-                return self.refuse(block.verb, "tuned numbers are added after this, or it is multiplied");
+                let added = score.numbers.keys().next().map(|&number| &self.table.numbers[number].at);
+                let added = added.map_or("tuned numbers are".to_string(), |at| format!("{at} is"));
+                let what =
+                    format!("{added} added after this, or it is multiplied (a plain int may be added)");
+                return self.refuse(block.verb, &what);
             }
             row.offset += self.in_score(score.constant);
             (form, view) = (block.takes[0], whole);

@@ -108,7 +108,7 @@ fn what_the_schema_cannot_say_is_refused() {
         (vec!["v0:1 |1 v1:1 |0:12,24 0:1"], "e.cpp:2:1: a function of a taper"),
         (vec!["v0:1 |0:12,24 v1:1 |4 0:1 / v2:1 |1 2:1"], "e.cpp:5:1: a function in a bound"),
         (vec!["v0:1 |1 0m:1 1e:1"], "e.cpp:2:1: middlegame and endgame values are mixed"),
-        (vec!["v0:1 2:1 |0:12,24 v1:1 |4 0:1 / c:32"], "e.cpp:5:1: tuned numbers are added after this"),
+        (vec!["v0:1 2:1 |0:12,24 v1:1 |4 0:1 / c:32"], "e.cpp:5:1: e.hpp:3:1 is added after this"),
         (vec!["v0:1 |0:12,24 v1:2 |4 0:1 / c:32"], "e.cpp:5:1: tuned numbers are added after this"),
         (vec!["v0:1 |0:25,24 0:1"], "e.cpp:1:1: the phase is 25, of 24"),
         (vec!["v0:1 v1:1 |0:12,24 0:1 |0:11,24 1:1"], "e.cpp:1:1: a second taper"),

@@ -59,6 +59,8 @@ pub struct TablesPlan {
     pub folder: PathBuf,
     /// Tables of which not every value has a marker.
     pub unmarked: Vec<String>,
+    /// Files that have none of the numbers.
+    pub without: Vec<PathBuf>,
 }
 
 /// One line without its end: `psqt.cpp:12: knight.mg: 64 numbers, 40 changed; a8 first`.
@@ -87,6 +89,10 @@ impl TablesPlan {
             notes.push(format!("not written as a whole, because no marker or S(…) has their names: {names}"));
         }
         let unchecked = self.filled.iter().filter(|filled| filled.compared == Compared::NotCompared).count();
+        if !self.without.is_empty() {
+            let files: Vec<String> = self.without.iter().map(|path| path.display().to_string()).collect();
+            notes.push(format!("without numbers of the run: {}", files.join(", ")));
+        }
         if unchecked > 0 {
             let numbers = counted(unchecked as u64, "single number");
             notes.push(format!("not checked, because the starting values are unknown: {numbers}"));
@@ -104,16 +110,21 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
     for source in sources {
         if find_marked(&source.text, &source.shown, source.language)?.is_empty() {
             let source = Source::of(source);
-            let missing =
-                "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
-            let (own, filled, text) = fill(values, known, &source, trust)?
-                .ok_or_else(|| Error::input(&source.loaded.shown, missing))?;
+            let Some((own, filled, text)) = fill(values, known, &source, trust)? else {
+                plan.without.push(source.loaded.shown);
+                continue;
+            };
             plan.plan.changes.extend(source.loaded.change(text)?);
             plan.filled.push(filled);
             names.extend(own);
         } else {
             marked.push(source)
         }
+    }
+    // One of all files of an engine may have none.
+    if let Some(first) = plan.without.first().filter(|_| marked.is_empty() && plan.filled.is_empty()) {
+        let reason = "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
+        return Err(Error::input(first, reason));
     }
     let sources = marked;
     let surveys: Vec<Survey<'_>> = sources
