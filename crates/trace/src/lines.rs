@@ -2,7 +2,6 @@
 
 use super::Value;
 use std::fmt::Display;
-use std::fs::OpenOptions;
 use std::io::{BufRead, Result, Write};
 use std::sync::OnceLock;
 
@@ -44,8 +43,7 @@ pub(crate) fn each_line(
     output.flush()
 }
 
-/// Where the search evaluates a position: prints `info string leaf FEN` for one in `GPUTEXEL_LEAVES` positions, by key,
-/// or appends it to the file named by `GPUTEXEL_LEAF_FILE`.
+/// Where the search evaluates a position: prints `info string leaf FEN` for one in `GPUTEXEL_LEAVES` positions, by key.
 pub fn leaf(fen: impl FnOnce() -> String) {
     static ONE_IN: OnceLock<u64> = OnceLock::new();
     let leaves = || std::env::var("GPUTEXEL_LEAVES").ok().and_then(|n| n.parse().ok());
@@ -60,11 +58,6 @@ pub fn leaf(fen: impl FnOnce() -> String) {
         key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
     }
     if (key ^ key >> 32).is_multiple_of(n) {
-        let line = format!("info string leaf {fen}\n");
-        _ = match std::env::var_os("GPUTEXEL_LEAF_FILE") {
-            Some(path) => OpenOptions::new().append(true).create(true).open(path),
-            None => return print!("{line}"),
-        }
-        .and_then(|mut file| file.write_all(line.as_bytes()));
+        println!("info string leaf {fen}");
     }
 }

@@ -199,7 +199,8 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
                 (Some(cause), _) => cause,
                 (None, Some(most)) => format!("{}, and there is more", most.text),
                 _ if args.played.is_some() && found.largest_cp <= ROUNDINGS_CP => {
-                    "if these are quotients that are rounded one by one, --tolerance allows for them".to_string()
+                    let largest = found.worst.first().map_or(ROUNDINGS_CP, |one| one.difference().abs().ceil());
+                    format!("if these are quotients that are rounded one by one, --tolerance {largest} allows for them")
                 }
                 _ if args.played.is_some() => {
                     "does only one of the builds have some code (#ifdef GPUTEXEL), is a number not recorded, or a sum divided \
