@@ -30,7 +30,7 @@ pub enum StopReason {
 impl std::fmt::Display for StopReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Epochs => "epoch limit reached",
+            Self::Epochs => "limit reached",
             Self::Time => "time limit reached",
             Self::Gradient => "the gradient is 0",
             Self::Improvement => "improvement limit reached",

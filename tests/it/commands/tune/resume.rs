@@ -108,7 +108,7 @@ fn rejects_unresumable_runs() {
 fn run_is_finished_once_its_result_exists() {
     let bench = bench();
     bench.tune("d.bin --out r --epochs 3");
-    bench.fails_with("tune --resume r --backend cpu", 2, "r: the run is finished (epoch limit reached)");
+    bench.fails_with("tune --resume r --backend cpu", 2, "r: the run is finished (limit reached)");
     // The state is no longer needed.
     assert!(bench.bytes("r/checkpoint.safetensors").len() < 2000);
 

@@ -261,7 +261,7 @@ impl<'a> Rows<'a> {
                         }
                         if !(0.0..=whole).contains(&phase) {
                             return Err(format!(
-                                "{}: the phase is {phase}, of {whole}",
+                                "{}: the phase is {phase}, of {whole}: limit it, or leave the position out by an exception",
                                 self.table.verbs[block.verb].at
                             ));
                         }
