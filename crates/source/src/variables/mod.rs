@@ -132,7 +132,7 @@ pub fn plan_restore(files: &[PathBuf], values: Option<&Path>) -> Result<ExposePl
                 written.push(Replacement { start, end, new });
             }
             written.sort_by_key(|number| number.start);
-            edits.extend(edits_of(&text, &written));
+            edits.extend(edits_of(&text, &written, false));
         }
         apply(&mut text, edits);
         known.extend(found.iter().map(|own| own.name.clone()));

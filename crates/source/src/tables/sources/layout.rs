@@ -33,17 +33,19 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// A shorter number gets spaces in front of it, a longer one takes the place of some.
-pub(crate) fn edits(source: &str, numbers: &[Replacement]) -> Vec<Edit> {
+/// A shorter number gets spaces in front of it, a longer one takes the place of some, where numbers are `padded` or end
+/// where those above them do.
+pub(crate) fn edits(source: &str, numbers: &[Replacement], padded: bool) -> Vec<Edit> {
     let cells: Vec<Cell<'_>> = numbers.iter().map(|number| Cell::new(source, number)).collect();
     // Numbers of various lengths that end where the others end.
-    let aligned = (0..3).any(|kind| {
-        let mut own = cells.iter().filter(|cell| cell.kind == kind);
-        own.next().is_some_and(|first| {
-            own.clone().any(|cell| cell.length() != first.length())
-                && own.all(|cell| cell.pad + cell.length() == first.pad + first.length())
-        })
-    });
+    let aligned = padded
+        || (0..3).any(|kind| {
+            let mut own = cells.iter().filter(|cell| cell.kind == kind);
+            own.next().is_some_and(|first| {
+                own.clone().any(|cell| cell.length() != first.length())
+                    && own.all(|cell| cell.pad + cell.length() == first.pad + first.length())
+            })
+        });
     let mut edits = Vec::new();
     for Cell { number, pad, kind } in cells {
         let Replacement { start, end, new } = number;

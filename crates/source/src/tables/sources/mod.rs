@@ -229,7 +229,7 @@ impl<'a> Survey<'a> {
                 compared,
                 note,
             });
-            edits.extend(layout::edits(self.source, &numbers));
+            edits.extend(layout::edits(self.source, &numbers, false));
         }
         let mut text = self.source.to_string();
         layout::apply(&mut text, edits);

@@ -30,9 +30,7 @@ pub(super) fn fill(
         (None, Some(_)) => Compared::Start,
         (None, None) => Compared::Result,
     };
-    let (mut names, mut line, mut numbers, mut changed) = (Vec::new(), 0, 0, 0);
-    // Of each table, which has columns of its own.
-    let mut replacements: Vec<(&str, Vec<Replacement>)> = Vec::new();
+    let (mut names, mut replacements, mut line, mut changed) = (Vec::new(), Vec::new(), 0, 0);
     for literal in &source.literals {
         // Where several sources have the name, it begins with that of the source.
         let id =
@@ -48,7 +46,6 @@ pub(super) fn fill(
             let [mg, eg] = [0, 1].map(|phase| shown_number(of(values, phase)));
             return Err(wrong(format!("{} is one number, but tuned to {mg} and {eg}", literal.name)));
         }
-        let (table, mut own) = (literal.name.split('[').next().unwrap_or_default(), Vec::new());
         for (i, (range, number)) in literal.numbers.iter().enumerate() {
             let phase = if tied { moved.first().copied().unwrap_or(0) } else { i };
             let moves = moved.contains(&phase);
@@ -83,12 +80,7 @@ pub(super) fn fill(
                     .map_err(|why| wrong(format!("{}: {why}", literal.name)))?,
             };
             changed += usize::from(tuned != number.value);
-            own.push(Replacement { start: range.start, end: range.end, new });
-        }
-        numbers += own.len();
-        match replacements.last_mut().filter(|(last, _)| *last == table) {
-            Some((_, all)) => all.append(&mut own),
-            None => replacements.push((table, own)),
+            replacements.push(Replacement { start: range.start, end: range.end, new });
         }
         line = if names.is_empty() { literal.line } else { line };
         names.push(Named {
@@ -101,13 +93,14 @@ pub(super) fn fill(
         return Ok(None);
     }
     let mut text = source.loaded.text.clone();
-    let edits = replacements.iter().flat_map(|(_, all)| layout::edits(&source.loaded.text, all));
-    layout::apply(&mut text, edits.collect());
+    let padded = replacements.iter().any(|number| text[..number.start].ends_with("( "));
+    let edits = layout::edits(&text, &replacements, padded);
+    layout::apply(&mut text, edits);
     let filled = Filled {
         file: source.loaded.shown.clone(),
         line,
         marker: counted(names.len() as u64, "named place"),
-        numbers,
+        numbers: replacements.len(),
         changed,
         order: None,
         compared,
