@@ -16,6 +16,8 @@ fn engine() -> Option<Bench> {
     for name in ["linear.cpp", "board.hpp", "tables.hpp"] {
         std::fs::copy(format!("{ROOT}/crates/trace/tests/{name}"), bench.path("src").join(name)).unwrap();
     }
+    // Padded, as columns are.
+    bench.write("src/linear.cpp", bench.text("src/linear.cpp").replace("S(33, 60)", "S( 33,  60)"));
     compile(&bench, 20);
     bench.told((&["extract", SAMPLE, "--positions", "q.fens"], "--share 0.1"));
     Some(bench)
@@ -42,12 +44,17 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     let before = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
     let (code, _, err) = bench.run("verify q.fens --trace-command ./engine-trace --params run");
     assert!(code == 1 && err.contains("still evaluates with the values from before"), "{err}");
-    bench.ok("patch tables run src/tables.hpp src/linear.cpp");
+    let out = bench.ok("patch tables run src/tables.hpp src/linear.cpp src/board.hpp");
+    assert_has(&out, "without numbers of the run: src/board.hpp");
+    bench.fails_with("patch tables run src/board.hpp", 1, "src/board.hpp: has no marker");
     let after = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
     // The diff is numbers only.
     let without = |text: &String| text.replace(|c: char| c.is_ascii_digit() || c == '-' || c == ' ', "");
     assert_eq!(before.each_ref().map(without), after.each_ref().map(without));
     assert_ne!(before, after);
+    // The column has the width that it had.
+    let pair = |text: &str| text.find("BISHOP_PAIR = ").zip(text.find("constexpr Value TEMPO"));
+    assert_eq!(pair(&before[1]), pair(&after[1]));
     compile(&bench, 20);
     let out = bench.ok("verify q.fens --trace-command ./engine-trace --params run");
     assert!(out.contains("verified "), "{out}");
@@ -58,8 +65,12 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     bench.ok("patch undo src");
     assert_eq!(["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name)), before);
 
-    let changed = before[1].replace("S(33, 60)", "S(34, 60)");
-    let line = 1 + before[1].lines().position(|line| line.contains("S(33, 60)")).unwrap();
+    // Compiled elsewhere than it runs.
+    bench.compile("env -C src g++ -std=c++20 -O1 -DGPUTEXEL linear.cpp -o ../engine-trace");
+    bench.ok("import q.fens --trace-command ./engine-trace -o elsewhere.bin");
+
+    let changed = before[1].replace("S( 33,  60)", "S( 34,  60)");
+    let line = 1 + before[1].lines().position(|line| line.contains("S( 33,  60)")).unwrap();
     bench.write("src/linear.cpp", changed);
     let reason = format!("linear.cpp:{line}: BISHOP_PAIR is 34 here, but 33 where the run started");
     bench.fails_with("patch tables run src/linear.cpp", 1, reason);
