@@ -36,11 +36,9 @@ pub struct ServeArgs {
     open: bool,
 }
 
-const TOP: usize = 20;
-
 fn comparison(a: &Path, b: &Path) -> Result<String> {
     let differences = Differences::try_new(Side::read_both([a, b])?, SortBy::default())?;
-    Ok(differences.page(TOP).to_html())
+    Ok(differences.page().to_html())
 }
 
 impl Subcommand for ServeArgs {

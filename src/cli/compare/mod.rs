@@ -89,7 +89,7 @@ impl Subcommand for CompareArgs {
             found.losses = Some(Losses::on(&self.dataset, &found.sides, loss, k)?);
         }
         if let Some(path) = &self.html {
-            write_atomically(path, found.page(self.top).to_html().as_bytes())?;
+            write_atomically(path, found.page().to_html().as_bytes())?;
         }
         output::print(context, &found, self.top, self.board.as_deref(), self.html.as_deref())
     }

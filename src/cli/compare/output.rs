@@ -62,7 +62,7 @@ fn describe(found: &Differences, top: usize, board: Option<&str>, html: Option<&
         out += "\nLargest changes:\n";
         let mut rows = vec![["", "A", "±", "B", "±", "change", "change / SE"].map(str::to_string).to_vec()];
         let largest = found.largest.iter().take(top).filter(|change| change.difference() != 0.0);
-        rows.extend(largest.map(|change| change.row(UNKNOWN, "")));
+        rows.extend(largest.map(|change| change.row(UNKNOWN)));
         out += &aligned(&without_unknown(rows), 2);
         let notes = [
             found.constant_in_words(),

@@ -29,13 +29,10 @@ impl Comparison {
             (pieces::symbols())
             header { h1 { (title) } p.status { "two sets of parameters: changes are from " (name) " to " (second) } (facts(&self.facts)) }
             @if let Some(losses) = &self.losses { section id="losses" { h2 { "Loss" } (table(losses)) } }
-            section id="largest" { h2 { "Largest changes" }
-                @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
-                (table(&self.largest))
-            }
             @if !self.parameters.is_empty() {
                 section id="parameters" {
                     h2 { "Common parameters" }
+                    @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
                     div.first { (first::worth(&self.parameters)) }
                     @if !boards.is_empty() {
                         h3 { "Boards" }

@@ -206,7 +206,6 @@ pub struct Comparison {
     pub disagreements: [Vec<WorstPosition>; 2],
     /// Features of both: values of the second, and those of the first as the reference.
     pub parameters: Vec<Parameter>,
-    pub largest: Table,
     pub only: [Vec<String>; 2],
     pub errors_note: String,
 }

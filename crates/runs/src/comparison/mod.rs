@@ -9,7 +9,7 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, ParameterRecord, PieceValues, Prior};
 use serde_json::{Value, json};
 
-use gputexel_report::{Comparison, Parameter, Table, grouped};
+use gputexel_report::{Comparison, Parameter, grouped};
 pub use losses::{Loss, Losses};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,10 +53,9 @@ impl Change {
         self.error().filter(|error| *error > 0.0).map(|error| self.difference() / error)
     }
 
-    /// Its row in a table, where `unknown` is an error that is not known; of others, `sign` is the first character.
-    pub fn row(&self, unknown: &str, sign: &str) -> Vec<String> {
-        let error =
-            |error: Option<f64>| error.map_or(unknown.to_string(), |error| format!("{sign}{error:.1}"));
+    /// Its row in a table, where `unknown` is an error that is not known.
+    pub fn row(&self, unknown: &str) -> Vec<String> {
+        let error = |error: Option<f64>| error.map_or(unknown.to_string(), |error| format!("{error:.1}"));
         vec![
             self.name.clone(),
             format!("{:.1}", self.values[0]),
@@ -257,13 +256,8 @@ impl Differences {
         })
     }
 
-    pub fn page(&self, top: usize) -> Comparison {
+    pub fn page(&self) -> Comparison {
         let [a, b] = [0, 1].map(|side| self.sides[side].name.clone());
-        let units = match self.both.iter().any(|parameter| parameter.summed.is_some()) {
-            true => "centipawns, those of accumulators in units of their sums",
-            false => "centipawns",
-        };
-        let header = ["parameter", "A", "±", "B", "±", "change", "change / SE"];
         let (known, beyond) = self.beyond();
         let mut facts = vec![
             ("A".to_string(), a.clone()),
@@ -292,11 +286,6 @@ impl Differences {
                 .as_ref()
                 .map_or_else(Default::default, |losses| losses.disagreements.clone()),
             parameters: self.both.clone(),
-            largest: Table {
-                caption: format!("The {} largest changes, {units}", top.min(self.largest.len())),
-                header: header.map(str::to_string).to_vec(),
-                rows: self.largest.iter().take(top).map(|change| change.row("–", "±")).collect(),
-            },
             only: self.only.clone(),
             errors_note: [
                 self.constant_in_words().as_str(),

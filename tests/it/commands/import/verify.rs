@@ -66,9 +66,6 @@ fn distinguishes_engines_with_the_tuned_values() {
     assert_eq!((code, &found["whole"]), (0, &false.into()), "{found}");
     let (code, found, _) = verify(&bench, &traced(&made, &priors()), "");
     assert_eq!((code, &found["verdict"]), (1, &"start".into()));
-    // Errors concern the same evaluations.
-    let (engine, start) = (found["errors"]["engine"].f64(), found["errors"]["start"].f64());
-    assert!((engine - start).abs() < 1e-3 && engine != found["errors"]["tuned"].f64());
 }
 
 #[test]

@@ -121,8 +121,8 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
             marked.push(source)
         }
     }
-    // One of all files of an engine may have none.
-    if let Some(first) = plan.without.first().filter(|_| marked.is_empty() && plan.filled.is_empty()) {
+    // One of all files of an engine may have none; where there are markers, one may have been forgotten.
+    if let Some(first) = plan.without.first().filter(|_| !marked.is_empty() || plan.filled.is_empty()) {
         let reason = "has no marker ('// gputexel: NAME' above an array), and no S(…) or V(…) of these names";
         return Err(Error::input(first, reason));
     }
