@@ -64,6 +64,8 @@ template <class F> bool each_line(View view, const F &print) {
             row += " # " + fen;
         } catch (const std::exception &e) { // also thrown by the engine
             row = std::string("# skipped: ") + e.what();
+        } catch (...) {
+            row = "# skipped: an exception";
         }
         row += '\n';
         std::fwrite(row.data(), 1, row.size(), stdout);

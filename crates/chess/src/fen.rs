@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
+use shakmaty::fen::Fen;
 use shakmaty::{
-    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, FromSetup, Position, PositionError,
-    PositionErrorKinds, Setup, Square,
+    Bitboard, Board, ByColor, ByRole, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Position,
+    PositionError, PositionErrorKinds, Setup, Square,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,6 +224,15 @@ pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenErro
     }
 }
 
+/// Colors exchanged and the board turned over: the evaluation is the same for the side to move.
+pub fn mirrored(fen: &str) -> Option<String> {
+    let setup = parse_fen(fen.as_bytes()).ok()?.0;
+    let position = legal_position(setup, CastlingMode::Standard).ok()?;
+    let mut setup = position.to_setup(EnPassantMode::Legal);
+    setup.mirror();
+    Fen::try_from_setup(setup).ok().map(|fen| fen.to_string())
+}
+
 #[cold]
 fn tolerate(error: PositionError<Chess>) -> Result<Chess, FenError> {
     error
@@ -269,7 +279,6 @@ fn has_free_move(board: &Board, turn: Color) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use shakmaty::fen::Fen;
 
     fn position(fen: &str) -> Result<Chess, FenError> {
         let (setup, _) = parse_fen(fen.as_bytes())?;
@@ -383,5 +392,11 @@ mod tests {
                 let _ = is_stalemate(&position);
             }
         }
+    }
+
+    #[test]
+    fn mirrored_positions_exchange_everything() {
+        let fen = "r3k2r/8/8/3pP3/8/8/8/R3K3 w Qk d6 0 2";
+        assert_eq!(super::mirrored(fen).unwrap(), "r3k3/8/8/8/3Pp3/8/8/R3K2R b Kq d3 0 2");
     }
 }

@@ -27,26 +27,6 @@ fn tables(set: &FeatureSet) -> Vec<Squares> {
     all
 }
 
-/// Table of a piece: that of its name, or the first whose name contains it, such as `knight_squares`.
-fn table_of(set: &FeatureSet, piece: &str) -> Option<Squares> {
-    let mut all = tables(set);
-    let named = |is: &dyn Fn(&str) -> bool| all.iter().position(|table| is(&table.name.to_lowercase()));
-    let at = named(&|name| name == piece).or_else(|| named(&|name| name.contains(piece)))?;
-    Some(all.swap_remove(at))
-}
-
-/// Middlegame and endgame tables of a piece, eighth rank first; `None` if there is no table of its squares.
-/// They stand side by side if `columns` characters have room for both, else one below the other.
-pub fn board(set: &FeatureSet, theta: &[f64], piece: &str, columns: usize) -> Option<String> {
-    let Squares { name, places } = table_of(set, piece)?;
-    let cell = |phase: usize, square: usize| {
-        let id = places.get(square).copied().flatten();
-        id.map_or_else(String::new, |id| (theta[phase * set.features.len() + id].round() as i64).to_string())
-    };
-    let titles = ["middlegame", "endgame"].map(|phase| format!("{name}, {phase}"));
-    Some(drawn(&titles, columns, cell, |_, _, text| text.to_string()))
-}
-
 /// Tuned values with what is known of them: by feature, and by parameter the middlegame values first.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
@@ -94,25 +74,19 @@ impl Form {
     }
 }
 
-/// Piece's table, or without a piece the one whose shape stands out most from its errors, as deviations from
-/// the mean of the table: both phases side by side if `columns` have room for both, else the one that stands
+/// The table whose shape stands out most from its errors, as deviations from its mean: both phases side by side if `columns` have room for both, else the one that stands
 /// out more. `paint` gets the deviation of a square as a share of the largest, 0 for one that is within two
 /// standard errors, and the text.
 pub fn shape_board(
     set: &FeatureSet,
     known: &Known<'_>,
-    piece: Option<&str>,
     columns: usize,
     paint: impl Fn(f64, &str) -> String,
 ) -> Option<String> {
     let forms = |places: &[Option<usize>]| [0, 1].map(|phase| Form::new(known, phase, places));
     let clarity = |table: &Squares| forms(&table.places).map(|form| form.clarity(known, &table.places));
-    let table = if let Some(piece) = piece {
-        table_of(set, piece)?
-    } else {
-        let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
-        rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1
-    };
+    let rated = tables(set).into_iter().map(|table| (clarity(&table).iter().sum::<f64>(), table));
+    let table = rated.filter(|(clarity, _)| *clarity > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?.1;
     let forms = forms(&table.places);
     let largest = forms.iter().flat_map(|form| form.deviations.iter().flatten()).map(|(d, _)| d.abs());
     let largest = largest.fold(f64::MIN_POSITIVE, f64::max);
@@ -238,24 +212,6 @@ mod tests {
     use gputexel_model::FeatureKind;
 
     #[test]
-    fn the_eighth_rank_comes_first() {
-        let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
-        let theta: Vec<f64> = (0..768).map(f64::from).collect();
-        let text = board(&set, &theta, "knight", 80).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 10);
-        assert_eq!(lines[1], "8 120 121 122 123 124 125 126 127    8 504 505 506 507 508 509 510 511");
-        assert_eq!(lines[8], "1  64  65  66  67  68  69  70  71    1 448 449 450 451 452 453 454 455");
-        let narrow = board(&set, &theta, "knight", 60).unwrap();
-        let lines: Vec<&str> = narrow.lines().collect();
-        assert_eq!((lines.len(), lines[10]), (20, "  knight, endgame"));
-        assert_eq!(lines[11], "8 504 505 506 507 508 509 510 511");
-        assert_eq!(lines[19], "    a   b   c   d   e   f   g   h");
-        let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
-        assert!(board(&material, &[0.0; 12], "material", 80).is_none());
-    }
-
-    #[test]
     fn the_table_that_stands_out_from_its_errors_is_shown() {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let mut theta = vec![0.0; 768];
@@ -271,10 +227,10 @@ mod tests {
             0.0 => text.replace(' ', "."),
             share => format!("<{text}:{share:.1}>"),
         };
-        let lines = |known: &Known<'_>, piece: Option<&str>, columns: usize| -> Vec<String> {
-            shape_board(&set, known, piece, columns, paint).unwrap().lines().map(str::to_string).collect()
+        let lines = |known: &Known<'_>, columns: usize| -> Vec<String> {
+            shape_board(&set, known, columns, paint).unwrap().lines().map(str::to_string).collect()
         };
-        let rook = lines(&known, None, 80);
+        let rook = lines(&known, 80);
         assert_eq!(rook.len(), 10);
         assert!(
             rook[0].starts_with("  rook, middlegame (mean 501)    ")
@@ -283,10 +239,12 @@ mod tests {
         assert!(rook[1].starts_with("8 .-1 .-1 .-1 .-1 .-1 .-1 .-1 <+63:1.0>    8 ..0"), "{rook:?}");
         // A square that no position has.
         assert!(rook[8].starts_with("1     .-1 "), "{rook:?}");
-        let narrow = lines(&known, Some("knight"), 60);
-        assert_eq!((narrow.len(), narrow[1].as_str()), (10, "8 -10 +10 -10 +10 -10 +10 -10 +10"));
+        // One phase where there is no room for both.
+        assert!(lines(&known, 60)[1].starts_with("8 .-1 "));
+        let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
+        assert!(shape_board(&material, &known, 80, paint).is_none());
         let unknown = Known { errors: None, ..known };
-        assert!(lines(&unknown, None, 80)[1].starts_with("8 <-10:-1.0> <+10:1.0>"));
+        assert!(lines(&unknown, 80)[1].starts_with("8 <-10:-1.0> <+10:1.0>"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod number_text;
 mod report;
 mod span;
 
-pub use board::{Known, board, change_boards, shape_board};
+pub use board::{Known, change_boards, shape_board};
 pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict, quoted};
 pub use curve::Curve;
 pub use diagnostics::{

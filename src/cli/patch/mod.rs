@@ -146,7 +146,7 @@ fn finish(outcome: Outcome<'_>, dry_run: bool, context: &Context) -> anyhow::Res
     if context.quiet {
         return Ok(());
     }
-    if dry_run {
+    if dry_run && !plan.changes.is_empty() {
         return Ok(write_stdout(&super::style::diff(&plan.diff()))?);
     }
     text += &match written.backup {

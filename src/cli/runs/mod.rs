@@ -10,7 +10,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use gputexel::io::run_folder::{Kind, REPORT, check_contents};
-use gputexel::model::ROLE_NAMES;
 use gputexel::run::{Finished, RunOutput, Tuned, Tuner};
 use gputexel::{Error, Result};
 use serde_json::json;
@@ -24,15 +23,6 @@ pub use ending::{change_text, joint_lines, reason_text, regularized_line};
 use observer::Observer;
 pub use rounding::rounding_lines;
 pub use strength::{folds_text, gain_text};
-
-/// Checks the flags common to runs of all kinds; returns the time between checkpoints.
-pub fn check_common(seconds: f64, board: Option<&str>) -> Result<Duration> {
-    let every = checkpoint_every(seconds)?;
-    if let Some(board) = board.filter(|board| !ROLE_NAMES.contains(board)) {
-        return Err(Error::Usage(format!("--board {}: expected one of {}", board, ROLE_NAMES.join(", "))));
-    }
-    Ok(every)
-}
 
 pub fn checkpoint_every(seconds: f64) -> Result<Duration> {
     if !(seconds.is_finite() && seconds >= 0.0) {

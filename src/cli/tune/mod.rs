@@ -44,10 +44,6 @@ pub struct RunArgs {
     pub scale: ScaleArgs,
     #[command(flatten)]
     pub basis: BasisArgs,
-    /// Table to show as a board at the end: pawn, knight, bishop, rook, queen or king [default: the one that stands out
-    /// most from its errors]
-    #[arg(long, value_name = "PIECE")]
-    board: Option<String>,
     /// Seconds between checkpoints
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     checkpoint_every: f64,
@@ -65,7 +61,7 @@ impl RunArgs {
         start: impl FnOnce() -> Result<TunerSettings<'a>>,
         uncertainty: impl FnOnce(UncertaintyRequest, LossKind) -> Result<UncertaintyRequest>,
     ) -> anyhow::Result<()> {
-        let every = runs::check_common(self.checkpoint_every, self.board.as_deref())?;
+        let every = runs::checkpoint_every(self.checkpoint_every)?;
         let result = (|| {
             let backend = self.backend.open()?;
             let tuner = match &self.resume {
@@ -90,10 +86,9 @@ impl RunArgs {
             runs::carry_out(tuner, context, &backend, every, verbose).map(Some)
         })();
         let Some(tuned) = result? else { return Ok(()) };
-        let board = self.board.as_deref();
         match tuned.swarm_losses {
-            Some(losses) => swarms::print_results(context, &tuned, losses, board.unwrap_or("knight"))?,
-            None => output::print_results(context, &tuned, board, verbose)?,
+            Some(losses) => swarms::print_results(context, &tuned, losses)?,
+            None => output::print_results(context, &tuned, verbose)?,
         }
         tuned.failure.map_or(Ok(()), |error| Err(error.into()))
     }

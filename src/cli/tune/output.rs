@@ -14,7 +14,7 @@ use super::summary::summary;
 use super::uncertainty::describe;
 
 /// Prints the results: a summary, after all figures if `verbose`.
-pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verbose: bool) -> Result<()> {
+pub fn print_results(context: &Context, tuned: &Tuned, verbose: bool) -> Result<()> {
     if context.json {
         return write_stdout(&format!("{}\n", run_summary(tuned)));
     }
@@ -24,7 +24,7 @@ pub fn print_results(context: &Context, tuned: &Tuned, piece: Option<&str>, verb
     let details = if verbose { details(tuned) } else { String::new() };
     let findings = findings(&tuned.conclusion(), verbose);
     let between = if verbose { "\n" } else { "" };
-    print_text(&(details + &findings + between + &summary(tuned, piece)))
+    print_text(&(details + &findings + between + &summary(tuned)))
 }
 
 /// Formats the end of a run, losses, and all that is remarkable about parameters.

@@ -23,15 +23,15 @@ const BESIDE: usize = 38;
 /// Ratio of scores to the prior's within which search margins still fit.
 const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 
-/// Formats the summary, with the board of a piece or of the table that stands out most.
-pub fn summary(tuned: &Tuned, piece: Option<&str>) -> String {
+/// Formats the summary, with the board of the table that stands out most.
+pub fn summary(tuned: &Tuned) -> String {
     let mut out = data_line(tuned);
     out += &ahead_line(tuned);
     out += &gain_line(tuned);
     let conclusion = tuned.conclusion();
     out += &verdict(&conclusion.verdict);
     out += &scale_line(tuned);
-    out += &values(tuned, piece);
+    out += &values(tuned);
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let z = if tuned.config().named_basis().is_some() { "z.json, " } else { "" };
     let tables = if tuned.features.places().is_some() { "values.txt" } else { "tables.h, .hpp, .rs" };
@@ -110,21 +110,18 @@ fn worth_lines(tuned: &Tuned) -> Vec<String> {
 }
 
 /// Returns the worth of the pieces, beside it a board if the features have one; below it where that leaves no room.
-fn values(tuned: &Tuned, piece: Option<&str>) -> String {
+pub(super) fn values(tuned: &Tuned) -> String {
     let known =
         Known { theta: tuned.parameters(), occurrences: &tuned.occurrences, errors: tuned.errors.as_deref() };
     let room = Some(columns()).filter(|columns| *columns < usize::MAX).unwrap_or(USUAL_COLUMNS);
     let mut worth = worth_lines(tuned);
     let plain = |_: f64, text: &str| text.to_string();
-    let narrow = shape_board(&tuned.features, &known, piece, 0, plain).unwrap_or_default();
+    let narrow = shape_board(&tuned.features, &known, 0, plain).unwrap_or_default();
     let fits = narrow.lines().all(|line| BESIDE + line.chars().count() <= room);
     let left = if worth.len() > 4 && fits { BESIDE } else { 0 };
-    let Some(board) = shape_board(&tuned.features, &known, piece, room - left, shade) else {
+    let Some(board) = shape_board(&tuned.features, &known, room - left, shade) else {
         let lines = worth.into_iter().map(|line| line + "\n").collect::<String>();
-        return match piece {
-            Some(piece) => format!("{lines}note        there is no table of squares for --board {piece}\n"),
-            None => lines + &change_lines(tuned),
-        };
+        return lines + &change_lines(tuned);
     };
     let mut board: Vec<&str> = board.lines().collect();
     if left == 0 {

@@ -1,7 +1,6 @@
 use std::path::Path;
 
 use gputexel::Result;
-use gputexel::report::board;
 use gputexel::run::{SwarmLosses, Tuned, run_summary};
 use gputexel::tuning::Polish;
 
@@ -9,18 +8,13 @@ use super::super::conclusion::{ending, findings};
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
-use super::super::style::columns;
 use super::super::table::{aligned, counted};
 use super::output::uncertainty_lines;
+use super::summary::values;
 
 const LISTED: usize = 120;
 
-pub(super) fn print_results(
-    context: &Context,
-    tuned: &Tuned,
-    losses: SwarmLosses,
-    piece: &str,
-) -> Result<()> {
+pub(super) fn print_results(context: &Context, tuned: &Tuned, losses: SwarmLosses) -> Result<()> {
     let (outcome, config, polish) = (&tuned.outcome, tuned.config(), tuned.polish.as_ref());
     let basis = config.parameterization();
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
@@ -66,7 +60,7 @@ pub(super) fn print_results(
         let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
         out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
     } else {
-        out += &board(&tuned.features, &outcome.parameters, piece, columns()).unwrap_or_default();
+        out += &values(tuned);
     }
     out += &uncertainty_lines(tuned);
     out += &findings(&tuned.conclusion(), true);

@@ -44,9 +44,13 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     let before = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
     let (code, _, err) = bench.run("verify q.fens --trace-command ./engine-trace --params run");
     assert!(code == 1 && err.contains("still evaluates with the values from before"), "{err}");
+    // All or nothing.
+    let reason = "src/tables.hpp: BISHOP_PAIR and 1 more of the run stand in none of these files";
+    bench.fails_with("patch tables run src/tables.hpp", 1, reason);
     let out = bench.ok("patch tables run src/tables.hpp src/linear.cpp src/board.hpp");
     assert_has(&out, "without numbers of the run: src/board.hpp");
     bench.fails_with("patch tables run src/board.hpp", 1, "src/board.hpp: has no marker");
+    assert_has(&bench.ok("patch tables run src/tables.hpp src/linear.cpp --dry-run"), "nothing to write");
     let after = ["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name));
     // The diff is numbers only.
     let without = |text: &String| text.replace(|c: char| c.is_ascii_digit() || c == '-' || c == ' ', "");
@@ -213,4 +217,19 @@ fn new_programs_compile_as_they_are_printed() {
     bench.write("main.rs", format!("{main}{stub}"));
     bench.built("rustc", &["--edition=2024", "--cfg", "feature=\"record\""], "main.rs");
     bench.fails("trace", 2);
+}
+
+#[test]
+#[ignore = "full"]
+fn an_evaluation_that_treats_colors_differently_is_told() {
+    let Some(bench) = engine() else { return };
+    let (code, _, err) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin");
+    assert!(code == 0 && !err.contains("White and Black"), "{err}");
+    bench.write(
+        "src/linear.cpp",
+        bench.text("src/linear.cpp").replace("side ? square ^ 56 : square", "square"),
+    );
+    compile(&bench, 20);
+    let (code, _, err) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin --force");
+    assert!(code == 0 && err.contains("White and Black are evaluated differently in "), "{err}");
 }

@@ -55,20 +55,12 @@ impl Schema {
         let mut named: Vec<(usize, &str, String)> = Vec::new();
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
-            let mut read = Err(Error::input(
-                file,
-                "the source of numbers is not found from here, around the program or in folders beside it: run from where \
-                 it was compiled",
-            ));
-            // Of several, the one with the numbers of the program.
-            for (n, path) in find(file, beside).iter().enumerate() {
-                let found = self.names_in(path, places);
-                read = if n == 0 || found.is_ok() { found } else { read };
-                if read.is_ok() {
-                    break;
-                }
-            }
-            for (id, at, name) in read? {
+            let path = find(file, beside).ok_or_else(|| {
+                let reason = "the source of numbers is not found around the program, from here or in folders beside it: run \
+                              from where it was compiled";
+                Error::input(file, reason)
+            })?;
+            for (id, at, name) in self.names_in(&path, places)? {
                 order[id] = (rank, at);
                 named.push((id, file, name));
             }
@@ -129,9 +121,9 @@ impl Schema {
     }
 }
 
-/// Looks for a source from here, and from a folder, those around it and those beside both: compilers are given paths
-/// relative to where they run.
-fn find(file: &str, beside: &Path) -> Vec<PathBuf> {
+/// Looks for a source from a folder and those around it, from here, and from the folders beside the first: compilers are
+/// given paths relative to where they run.
+fn find(file: &str, beside: &Path) -> Option<PathBuf> {
     let beside = beside.canonicalize().unwrap_or_default();
     let nearby = beside.ancestors().take(2).flat_map(|folder| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -140,8 +132,8 @@ fn find(file: &str, beside: &Path) -> Vec<PathBuf> {
         folders
     });
     let around = beside.ancestors().map(Path::to_path_buf);
-    let folders = std::iter::once(PathBuf::new()).chain(around).chain(nearby);
-    folders.map(|folder| folder.join(file)).filter(|path| path.is_file()).collect()
+    let folders = around.chain([PathBuf::new()]).chain(nearby);
+    folders.map(|folder| folder.join(file)).find(|path| path.is_file())
 }
 
 /// Returns the number of a source's first literal in the count of all sources, which only one makes the lines agree.

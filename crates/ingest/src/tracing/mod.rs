@@ -1,6 +1,7 @@
 //! Positions traced by a command of the engine that computes their features.
 
 mod boards;
+mod colors;
 mod command;
 mod dialogue;
 mod positions;
@@ -138,8 +139,14 @@ pub fn import_traced(
             ask(command, &inputs[0], &all, None, Some(&table), &tape)?;
             if !table.is_file() {
                 let reason = "has written no schema, which --schema FILE asks for: is it built with -DGPUTEXEL, or with the \
-                              feature record? Other traces need a --schema";
+                              feature record? Other traces are read by 'gputexel import --schema FILE'";
                 return Err(command.fails(reason));
+            }
+            let exchanged = ["exchanged.fens", "exchanged.txt"].map(|name| folder.path().join(name));
+            let before = colors::exchange(&tape, &exchanged[0])?;
+            if !before.is_empty() {
+                ask(command, &inputs[0], &exchanged[0], None, None, &exchanged[1])?;
+                warnings[0].extend(colors::one_sided(&before, &exchanged[1])?);
             }
             let evaluations = folder.path().join("played.txt");
             if let Some(played) = tracing.played {

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Color, EnPassantMode, Position};
+use shakmaty::{CastlingMode, Color, Position};
 use xxhash_rust::xxh3::Xxh3;
 
 use gputexel_chess::fen::{legal_position, parse_fen};
@@ -81,15 +80,6 @@ impl Positions {
     }
 }
 
-/// Colors exchanged and the board turned over: the evaluation is the same for the side to move.
-pub(super) fn mirrored(fen: &str) -> Option<String> {
-    let setup = parse_fen(fen.as_bytes()).ok()?.0;
-    let position = legal_position(setup, CastlingMode::Standard).ok()?;
-    let mut setup = position.to_setup(EnPassantMode::Legal);
-    setup.mirror();
-    Fen::try_from_setup(setup).ok().map(|fen| fen.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,11 +95,5 @@ mod tests {
         assert_eq!((first.black, first.score.as_str(), first.weight.as_str()), (true, "-31", "0.5"));
         assert_eq!((found.all[1].score.as_str(), found.all[1].weight.as_str()), ("", "2"));
         assert!(Positions::parse("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1\n", true, Path::new("x")).is_err());
-    }
-
-    #[test]
-    fn mirrored_positions_exchange_everything() {
-        let fen = "r3k2r/8/8/3pP3/8/8/8/R3K3 w Qk d6 0 2";
-        assert_eq!(mirrored(fen).unwrap(), "r3k3/8/8/8/3Pp3/8/8/R3K2R b Kq d3 0 2");
     }
 }

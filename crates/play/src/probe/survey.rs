@@ -10,8 +10,9 @@ use super::asking::{Ask, Asker, Failed, Source, Way};
 use super::linearity::Tester;
 use super::output::groups as groups_of;
 use super::plan::{Plan, Step, Tree};
-use super::positions::{Labeled, Positions, mirrored};
+use super::positions::{Labeled, Positions};
 use super::search::Search;
+use gputexel_chess::fen::mirrored;
 use gputexel_io::Result;
 
 const SAMPLE: usize = 200;

@@ -30,7 +30,7 @@ pub(super) fn calibration_of_run(report: &RunReport) -> Option<Markup> {
 pub(super) fn residuals_of_run(report: &RunReport) -> Option<Markup> {
     let diagnostics = report.diagnostics.as_ref()?;
     Some(html! {
-        p.note { "“Under-/over-confidence” is result minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
+        p.note { "“Under-/over-confidence” is target minus prediction from the point of view of the side that is predicted to do better: above zero, evaluations are too small there; below zero, too large. White's residual is the same from White's point of view." }
         (residuals(diagnostics))
     })
 }
@@ -109,7 +109,7 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
             });
             let plot = Plot {
                 title: format!("{title}, by {axis}"),
-                description: format!("Mean of result minus prediction. {words}"),
+                description: format!("Mean of target minus prediction. {words}"),
                 x: Axis::whole(axis),
                 y: Axis::linear("score"),
                 series: series.collect(),

@@ -20,7 +20,7 @@ fn section(worst: &WorstPositions) -> Markup {
         p.note {
             "The largest errors on " (grouped(worst.positions)) " " (of) " positions"
             @if !worst.is_held_out { ", as none were held out" }
-            ", one per game. Some games were decided by a blunder or the clock, which no evaluation can know; look for what many of them share. "
+            ", one per game. Some are the targets': games are decided by blunders, too, and searches err. Look for what many of them share. "
             (worst.note)
         }
         @if !worst.shared.is_empty() {

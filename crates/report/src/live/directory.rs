@@ -193,6 +193,9 @@ impl Runs {
             }
             *budget -= 1;
             let Ok(about) = entry.metadata() else { continue };
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
             if about.is_dir() {
                 below.push(entry.path());
             } else if about.is_file() {

@@ -75,7 +75,11 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
         ("prior", config.prior.clone()),
         (
             "held out",
-            if config.holdout > 0.0 { format!("{} of the games", config.holdout) } else { "nothing".into() },
+            match &record.strength {
+                _ if config.holdout > 0.0 => format!("{} of the games", config.holdout),
+                Some(strength) => format!("each of {} folds in turn", strength.folds),
+                None => "nothing".to_string(),
+            },
         ),
         ("seed", config.seed.to_string()),
         ("rounding", config.round.to_string()),
@@ -87,7 +91,7 @@ pub fn configuration(record: &RunRecord, file: Option<&ParameterFile>) -> Vec<(S
 }
 
 fn targets(record: &RunRecord) -> String {
-    let Some(blend) = record.config.blend else { return "results".to_string() };
+    let Some(blend) = record.config.blend else { return "those of the dataset".to_string() };
     let mut text = format!(
         "{} search score (K {:.6}) + {} result; calibration and residuals are against these targets",
         blend.share,

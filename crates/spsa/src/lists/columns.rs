@@ -1,5 +1,5 @@
-//! Lists that are lines of columns parted by commas or tabs: those of `spsa.pl`, `bspsa.pl`, fishtest and OpenBench, and names
-//! with values.
+//! Lists that are lines of columns parted by commas, tabs or blanks: those of `spsa.pl`, `bspsa.pl`, fishtest and OpenBench,
+//! and names with values.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,8 +32,17 @@ fn is_comment(line: &str) -> bool {
 }
 
 pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
-    let separator = |line: &str| if line.contains(',') || !line.contains('\t') { ',' } else { '\t' };
-    lines(text).map(move |(number, line)| (number, line.split(separator(line)).map(str::trim).collect()))
+    let columns = |line: &'_ str| match line.rsplit_once(' ') {
+        _ if line.contains(',') => ',',
+        Some((_, value)) if !line.contains('\t') && value.parse::<f64>().is_ok() => ' ',
+        _ if line.contains('\t') => '\t',
+        _ => ',',
+    };
+    let row = move |line| match columns(line) {
+        ' ' => line.split_whitespace().collect(),
+        separator => line.split(separator).map(str::trim).collect(),
+    };
+    lines(text).map(move |(number, line)| (number, row(line)))
 }
 
 pub(super) fn number(name: &str, column: &str, text: &str) -> Result<f64, String> {

@@ -1,4 +1,4 @@
-// expect: a branch on the sign of a score changes more than the second argument of a scale_eg
+// expect: a branch on the sign of a score changes more than a scale factor
 #include "common.hpp"
 Value evaluate(const Facts &f) {
     Pair score = f.pawns * A_PAWN + f.side * MOVE;

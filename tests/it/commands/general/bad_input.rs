@@ -100,7 +100,6 @@ fn numbers_out_of_range_are_refused() {
         "--optimizer adam --damping 1",
         "--l2 1,2",
         "--backend abacus",
-        "--board bishops",
     ] {
         // The last of two flags would conflict with the one that chooses the CPU.
         let backend = if flags.starts_with("--backend") { "" } else { "--backend cpu" };

@@ -137,7 +137,7 @@ fn bad_input_is_refused_before_anything_is_written() {
     };
     let refused = "--swarms=0 --particles=0 --iterations=0 --inertia=nan --inertia=101 --own-pull=-1 --swarm-pull=inf \
         --global-pull=nan --initial-velocity=-1 --death=1.1 --restart-after=0 --restart-after=often --variant=2020 \
-        --l2=-1 --time=0 --holdout=1 --checkpoint-every=nan --board=pieces";
+        --l2=-1 --time=0 --holdout=1 --checkpoint-every=nan";
     for flag in refused.words() {
         refuse(&[flag], 2);
     }

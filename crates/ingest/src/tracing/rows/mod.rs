@@ -185,7 +185,7 @@ impl<'a> Rows<'a> {
             if (&second.entries, second.offset, second.stage) != (&row.entries, row.offset, row.stage) {
                 return self.refuse(
                     first.verb,
-                    "a branch on the sign of a score changes more than the second argument of a scale_eg",
+                    "a branch on the sign of a score changes more than a scale factor (relu and relu2 are 0 below 0)",
                 );
             }
             factors[usize::from(decisive.positive != row.reversed)] = std::mem::take(&mut second.factor);

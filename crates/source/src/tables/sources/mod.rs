@@ -133,6 +133,18 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
         .collect::<Result<_>>()?;
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
     plan.unmarked = values.unmarked(known, jobs.map(|job| &job.named).chain(&names));
+    // Of numbers that are named in the source, all are found there.
+    if let ([first, ..], [source, ..]) = (&plan.unmarked[..], &plan.filled[..]) {
+        let others = match plan.unmarked.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        let reason = format!(
+            "{first}{others} of the run stand in none of these files as numbers in S(…) or V(…): name all sources; what is an \
+             expression there has to become a number, or be frozen"
+        );
+        return Err(Error::input(&source.file, reason));
+    }
     let matches = compared(MarkerChecker::new(values, known, trust), &surveys)?;
     for ((survey, matches), source) in surveys.iter().zip(matches).zip(&sources) {
         let after = survey.filled(values, matches, &mut plan.filled)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::marker::{quote, quoted};
 use gputexel_io::run_folder::{parameters_at, run_of};
 use gputexel_io::{Error, Result, did_you_mean};
-use gputexel_model::{Feature, FeatureTables, ParameterFile};
+use gputexel_model::{Feature, FeatureTables, ParameterFile, SINGLE_VALUES};
 use serde::Deserialize;
 
 /// Tuned values by their names in markers.
@@ -110,8 +110,15 @@ impl TableValues {
                 (0..2).for_each(|phase| marked[id][phase] |= *tied || phases.contains(&phase));
             }
         }
-        let left = self.tables.0.iter().filter(|table| table.ids.iter().any(|&id| marked[id] != [true; 2]));
-        left.map(|table| table.name.clone()).collect()
+        let left = self.tables.0.iter().flat_map(|table| {
+            let ids = table.ids.iter().filter(|&&id| marked[id] != [true; 2]);
+            let names: Vec<String> = ids.map(|&id| self.features[id].name.clone()).collect();
+            match names.len() == table.ids.len() && table.name != SINGLE_VALUES {
+                true => vec![table.name.clone()],
+                false => names,
+            }
+        });
+        left.collect()
     }
 
     /// Exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact match.
