@@ -255,16 +255,6 @@ impl Findings {
         median(&mut shares).filter(|share| *share > 0.0)
     }
 
-    /// Returns the parameters with the largest errors, as indices of θ, and the errors in centipawns.
-    pub fn largest(&self, most: usize) -> Vec<(usize, f64)> {
-        let errors = self.sandwich.theta.iter().enumerate();
-        let mut errors: Vec<(usize, f64)> =
-            errors.filter_map(|(i, error)| error.map(|error| (i, error))).collect();
-        errors.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        errors.truncate(most);
-        errors
-    }
-
     /// Returns median errors of the groups of features, in the order of their first features.
     pub fn medians<'s>(&self, set: &'s FeatureSet) -> Vec<GroupErrors<'s>> {
         let count = set.features.len();

@@ -8,15 +8,12 @@ use super::super::conclusion::{ending, findings};
 use super::super::context::Context;
 use super::super::output::{print_text, write_stdout};
 use super::super::runs::{reason_text, regularized_line, rounding_lines};
-use super::super::table::{aligned, counted};
+use super::super::table::counted;
 use super::output::uncertainty_lines;
 use super::summary::values;
 
-const LISTED: usize = 120;
-
 pub(super) fn print_results(context: &Context, tuned: &Tuned, losses: SwarmLosses) -> Result<()> {
     let (outcome, config, polish) = (&tuned.outcome, tuned.config(), tuned.polish.as_ref());
-    let basis = config.parameterization();
     let folder = tuned.folder.as_deref().unwrap_or(Path::new("")).display();
     let SwarmLosses { original, best: swarm } = losses;
     if context.json {
@@ -46,22 +43,7 @@ pub(super) fn print_results(context: &Context, tuned: &Tuned, losses: SwarmLosse
         out += &format!("held out    {before:.10} -> {after:.10}\n");
     }
     out.push('\n');
-    if basis.dimension() <= LISTED {
-        let cell = |(c, z): (&gputexel::model::Coordinate, &f64)| {
-            let bound = match (c.min == Some(*z), c.max == Some(*z)) {
-                (true, _) => " (min)",
-                (_, true) => " (max)",
-                _ => "",
-            };
-            format!("{} = {z}{bound}", c.name)
-        };
-        let cells: Vec<String> = basis.coordinates.iter().zip(&outcome.z).map(cell).collect();
-        let rows = cells.len().div_ceil(3);
-        let row = |row: usize| cells.iter().skip(row).step_by(rows).cloned().collect();
-        out += &aligned(&(0..rows).map(row).collect::<Vec<_>>(), 2);
-    } else {
-        out += &values(tuned);
-    }
+    out += &values(tuned);
     out += &uncertainty_lines(tuned);
     out += &findings(&tuned.conclusion(), true);
     out += &format!("\nwritten     {}: params.json, z.json, tables, report.html\n", folder);

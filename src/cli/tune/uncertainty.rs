@@ -54,16 +54,6 @@ pub fn describe(findings: &Findings, tuned: &Tuned) -> String {
         )
     };
     out += &aligned(&medians(findings, set), 12);
-    let features = set.features.len();
-    let name = |i: usize| {
-        let phase = if i < features { "mg" } else { "eg" };
-        format!("{} {phase}", set.features[i % features].name)
-    };
-    let largest: Vec<String> =
-        findings.largest(5).into_iter().map(|(i, error)| format!("{} {error:.1}", name(i))).collect();
-    if !largest.is_empty() {
-        out += &format!("largest     {}\n", largest.join(", "));
-    }
     let (all, beyond) = findings.beyond(&tuned.config().prior_theta, tuned.parameters());
     out += &format!(
         "from prior  {beyond} of {} differ by more than {BEYOND} standard errors\n",

@@ -59,8 +59,10 @@ pub fn figure_of(page: &str) -> Option<&str> {
 }
 
 fn sentence(words: &str) -> String {
-    // A file, or values of pieces, keep their names.
-    let is_word = words.split([' ', ',']).next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    // A file, values of pieces and what is something keep their names.
+    let mut parts = words.split([' ', ',']);
+    let is_word = parts.next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    let is_word = is_word && parts.next() != Some("is");
     let mut sentence = format!("{}.", words.trim_end_matches('.'));
     if let Some(first) = sentence.get_mut(..1).filter(|_| is_word) {
         first.make_ascii_uppercase();

@@ -32,15 +32,12 @@ fn is_comment(line: &str) -> bool {
 }
 
 pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
-    let columns = |line: &'_ str| match line.rsplit_once(' ') {
-        _ if line.contains(',') => ',',
-        Some((_, value)) if !line.contains('\t') && value.parse::<f64>().is_ok() => ' ',
-        _ if line.contains('\t') => '\t',
-        _ => ',',
-    };
-    let row = move |line| match columns(line) {
-        ' ' => line.split_whitespace().collect(),
-        separator => line.split(separator).map(str::trim).collect(),
+    let separator = |line: &str| if line.contains(',') || !line.contains('\t') { ',' } else { '\t' };
+    let row = move |line: &'_ str| match line.rsplit_once(' ') {
+        Some((name, value)) if !line.contains([',', '\t']) && value.parse::<f64>().is_ok() => {
+            vec![name.trim(), value]
+        }
+        _ => line.split(separator(line)).map(str::trim).collect(),
     };
     lines(text).map(move |(number, line)| (number, row(line)))
 }

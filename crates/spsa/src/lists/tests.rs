@@ -160,6 +160,13 @@ fn what_a_format_cannot_say_is_refused_or_noted() {
 }
 
 #[test]
+fn values_may_be_parted_by_blanks() {
+    let list = parse_list(b"King Safety  -0.4\nmobility[3].mg 12\n", Path::new("x"), None).unwrap();
+    let values: Vec<(&str, f64)> = list.entries.iter().map(|own| (own.name.as_str(), own.start)).collect();
+    assert_eq!(values, [("King Safety", -0.4), ("mobility[3].mg", 12.0)]);
+}
+
+#[test]
 fn bad_lists_are_refused_by_line() {
     let long = format!("a,{},0,2,1,0.002\n", "9".repeat(400));
     let cases = [
