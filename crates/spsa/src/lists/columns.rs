@@ -32,14 +32,17 @@ fn is_comment(line: &str) -> bool {
 }
 
 pub(super) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
-    let separator = |line: &str| if line.contains(',') || !line.contains('\t') { ',' } else { '\t' };
-    let row = move |line: &'_ str| match line.rsplit_once(' ') {
+    lines(text).map(|(number, line)| (number, row(line)))
+}
+
+fn row(line: &str) -> Vec<&str> {
+    let separator = if line.contains(',') || !line.contains('\t') { ',' } else { '\t' };
+    match line.rsplit_once(' ') {
         Some((name, value)) if !line.contains([',', '\t']) && value.parse::<f64>().is_ok() => {
             vec![name.trim(), value]
         }
-        _ => line.split(separator(line)).map(str::trim).collect(),
-    };
-    lines(text).map(move |(number, line)| (number, row(line)))
+        _ => line.split(separator).map(str::trim).collect(),
+    }
 }
 
 pub(super) fn number(name: &str, column: &str, text: &str) -> Result<f64, String> {
