@@ -112,13 +112,11 @@ impl TableValues {
         }
         let left = self.tables.0.iter().flat_map(|table| {
             let ids = table.ids.iter().filter(|&&id| marked[id] != [true; 2]);
-            let names: Vec<String> = ids.map(|&id| self.features[id].name.clone()).collect();
-            match names.len() == table.ids.len() && table.name != SINGLE_VALUES {
-                true => vec![table.name.clone()],
-                false => names,
-            }
+            let is_table = table.name != SINGLE_VALUES;
+            let names = ids.map(move |&id| if is_table { &table.name } else { &self.features[id].name });
+            names.take(if is_table { 1 } else { usize::MAX })
         });
-        left.collect()
+        left.cloned().collect()
     }
 
     /// Exactly if quoted; otherwise in any case, with dots or underscores, unless there is an exact match.
