@@ -223,13 +223,13 @@ fn new_programs_compile_as_they_are_printed() {
 #[ignore = "full"]
 fn an_evaluation_that_treats_colors_differently_is_told() {
     let Some(bench) = engine() else { return };
-    let (code, _, err) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin");
-    assert!(code == 0 && !err.contains("White and Black"), "{err}");
+    let (code, out, _) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin");
+    assert!(code == 0 && !out.contains("White and Black"), "{out}");
     bench.write(
         "src/linear.cpp",
         bench.text("src/linear.cpp").replace("side ? square ^ 56 : square", "square"),
     );
     compile(&bench, 20);
-    let (code, _, err) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin --force");
-    assert!(code == 0 && err.contains("White and Black are evaluated differently in "), "{err}");
+    let (code, out, _) = bench.run("import q.fens --trace-command ./engine-trace -o d.bin --force");
+    assert!(code == 0 && out.contains("White and Black are evaluated differently in "), "{out}");
 }

@@ -55,12 +55,13 @@ impl Schema {
         let mut named: Vec<(usize, &str, String)> = Vec::new();
         let mut order = vec![(0, 0); self.parameters.len()];
         for ((&file, places), rank) in files.iter().zip(1..) {
-            let path = find(file, beside).ok_or_else(|| {
-                let reason = "the source of numbers is not found around the program, from here or in folders beside it: run \
-                              from where it was compiled";
-                Error::input(file, reason)
-            })?;
-            for (id, at, name) in self.names_in(&path, places)? {
+            let paths = find(file, beside);
+            let reason = "the source of numbers is not found around the program, from here or in folders beside it: run from \
+                          where it was compiled";
+            let first = paths.first().ok_or_else(|| Error::input(file, reason))?;
+            let agreeing = paths[1..].iter().find_map(|path| self.names_in(path, places).ok());
+            let found = self.names_in(first, places).or_else(|error| agreeing.ok_or(error))?;
+            for (id, at, name) in found {
                 order[id] = (rank, at);
                 named.push((id, file, name));
             }
@@ -121,9 +122,9 @@ impl Schema {
     }
 }
 
-/// Looks for a source from a folder and those around it, from here, and from the folders beside the first: compilers are
-/// given paths relative to where they run.
-fn find(file: &str, beside: &Path) -> Option<PathBuf> {
+/// Looks for a source from a folder and those around it, and from here: compilers are given paths relative to where they
+/// run. If there is none, returns those in the folders beside the first.
+fn find(file: &str, beside: &Path) -> Vec<PathBuf> {
     let beside = beside.canonicalize().unwrap_or_default();
     let nearby = beside.ancestors().take(2).flat_map(|folder| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -132,8 +133,11 @@ fn find(file: &str, beside: &Path) -> Option<PathBuf> {
         folders
     });
     let around = beside.ancestors().map(Path::to_path_buf);
-    let folders = around.chain([PathBuf::new()]).chain(nearby);
-    folders.map(|folder| folder.join(file)).find(|path| path.is_file())
+    let is_there = |folder: PathBuf| Some(folder.join(file)).filter(|path| path.is_file());
+    match around.chain([PathBuf::new()]).find_map(is_there) {
+        Some(path) => vec![path],
+        None => nearby.filter_map(is_there).collect(),
+    }
 }
 
 /// Returns the number of a source's first literal in the count of all sources, which only one makes the lines agree.
