@@ -83,10 +83,9 @@ pub fn detect_kind(name: &str, head: &[u8]) -> InputKind {
 
 /// Returns true if there is a first move. Numbered lists have "1.", too, and source has braces, as comments do.
 fn is_movetext(line: &[u8]) -> bool {
-    let mut starts = memchr::memmem::find_iter(line, b"1.").map(|at| line[at + 2..].trim_ascii_start());
-    starts.any(|rest| {
-        let word = rest.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-        SanPlus::from_ascii(word).is_ok()
+    memchr::memmem::find_iter(line, b"1.").any(|at| {
+        let mut words = line[at + 2..].split(|&byte| byte == b'.' || byte.is_ascii_whitespace());
+        words.find(|word| !word.is_empty()).is_some_and(|word| SanPlus::from_ascii(word).is_ok())
     })
 }
 
