@@ -123,7 +123,7 @@ pub fn shape_board(
     Some(drawn(&only, columns, |_, square| cell(phase, square), |_, square, text| tone(phase, square, text)))
 }
 
-/// Changes of all tables of squares against their reference, middlegame and endgame arranged as by [`board`],
+/// Changes of all tables of squares against their reference, middlegame and endgame arranged as by [`shape_board`],
 /// in whole centipawns; of one table if it is named.
 pub fn change_boards(parameters: &[Parameter], only: Option<&str>, columns: usize) -> String {
     let mut text = String::new();
