@@ -224,7 +224,8 @@ pub fn legal_position(setup: Setup, mode: CastlingMode) -> Result<Chess, FenErro
     }
 }
 
-/// Colors exchanged and the board turned over: the evaluation is the same for the side to move.
+/// The position with colors exchanged and the board turned over, which is worth the same for the side to move; `None` if it
+/// is not legal.
 pub fn mirrored(fen: &str) -> Option<String> {
     let setup = parse_fen(fen.as_bytes()).ok()?.0;
     let position = legal_position(setup, CastlingMode::Standard).ok()?;

@@ -74,9 +74,9 @@ impl Form {
     }
 }
 
-/// The table whose shape stands out most from its errors, as deviations from its mean: both phases side by side if `columns` have room for both, else the one that stands
-/// out more. `paint` gets the deviation of a square as a share of the largest, 0 for one that is within two
-/// standard errors, and the text.
+/// The table whose shape stands out most from its errors, as deviations from its mean: both phases side by side if
+/// `columns` have room for both, else the one that stands out more. `paint` gets the deviation of a square as a share of
+/// the largest, 0 for one that is within two standard errors, and the text.
 pub fn shape_board(
     set: &FeatureSet,
     known: &Known<'_>,
@@ -239,8 +239,11 @@ mod tests {
         assert!(rook[1].starts_with("8 .-1 .-1 .-1 .-1 .-1 .-1 .-1 <+63:1.0>    8 ..0"), "{rook:?}");
         // A square that no position has.
         assert!(rook[8].starts_with("1     .-1 "), "{rook:?}");
-        // One phase where there is no room for both.
-        assert!(lines(&known, 60)[1].starts_with("8 .-1 "));
+        // Only one phase if there is no room for both; ranks from the eighth, files below.
+        let narrow = lines(&known, 60);
+        assert_eq!((narrow.len(), narrow[0].as_str()), (10, "  rook, middlegame (mean 501)"));
+        assert_eq!(narrow[1], "8 .-1 .-1 .-1 .-1 .-1 .-1 .-1 <+63:1.0>");
+        assert!(narrow[8].starts_with("1 ") && narrow[9].ends_with("   h"), "{narrow:?}");
         let material = FeatureSet::new(FeatureKind::Material, PhaseSettings::default());
         assert!(shape_board(&material, &known, 80, paint).is_none());
         let unknown = Known { errors: None, ..known };

@@ -25,7 +25,8 @@
 //!
 //! What cannot be recorded is refused, with file and line: comparisons with other numbers than 0, caches. What a schema
 //! cannot say is refused by gputexel. `play` and `result` are for a recording build that searches: with numbers from a
-//! file, in floating point. `leaf` shows leaves in both. Without the feature, `trace` prints what is played, for `gputexel verify --played`.
+//! file, in floating point. `leaf` shows leaves in both builds. Without the feature, `trace` prints what is played, for
+//! `gputexel verify --played`.
 #![allow(dead_code, unused_imports, reason = "an engine that has this as a module calls what it needs")]
 // Copyright the gputexel developers. Permission is granted, free of charge, to use, copy, modify, publish, distribute,
 // sublicense and sell this crate, in whole or in part, for any purpose and without any condition. It is provided "as

@@ -42,7 +42,7 @@ pub fn run(args: &TablesArgs, context: &Context) -> anyhow::Result<()> {
     let files: Vec<_> = plan.plan.changes.iter().map(|change| &change.shown).collect();
     let object = json!({ "markers": plan.filled, "unmarked": plan.unmarked, "files": files });
     let mut text: String = plan.filled.iter().map(|filled| format!("{filled}\n")).collect();
-    if args.dry_run && !context.quiet && !context.json {
+    if args.dry_run && !plan.plan.changes.is_empty() && !context.quiet && !context.json {
         plan.notes().iter().for_each(|note| note!("gputexel: {note}"));
     }
     text.extend(plan.notes().into_iter().map(|note| note + "\n"));

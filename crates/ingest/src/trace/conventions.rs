@@ -50,8 +50,8 @@ pub(super) fn phase_of(schema: &Schema) -> Result<(PhaseSource, PhaseSettings)> 
             let max = steps.map_or(span.abs(), f64::from);
             if !(span.is_finite() && span != 0.0 && max.fract() == 0.0 && (1.0..=1024.0).contains(&max)) {
                 return Err(Error::Usage(format!(
-                    "phase from {} to {}: must be two numbers with 1 to 1024 steps between them; round a finer one, as taper(p, phase / 16, \
-                     whole / 16) does",
+                    "phase from {} to {}: must be two numbers with 1 to 1024 steps between them; round \
+                     a finer one, as taper(p, phase / 16, whole / 16) does",
                     shown_number(endgame),
                     shown_number(middlegame)
                 )));

@@ -59,9 +59,8 @@ impl Schema {
             let reason = "the source of numbers is not found around the program, from here or in folders beside it: run from \
                           where it was compiled";
             let first = paths.first().ok_or_else(|| Error::input(file, reason))?;
-            let agreeing = paths[1..].iter().find_map(|path| self.names_in(path, places).ok());
-            let found = self.names_in(first, places).or_else(|error| agreeing.ok_or(error))?;
-            for (id, at, name) in found {
+            let agreeing = || paths[1..].iter().find_map(|path| self.names_in(path, places).ok());
+            for (id, at, name) in self.names_in(first, places).or_else(|error| agreeing().ok_or(error))? {
                 order[id] = (rank, at);
                 named.push((id, file, name));
             }

@@ -225,11 +225,11 @@ fn write_rows(
                     }
                     _ => None,
                 };
-                let row = rows.add(&line, eval).map_err(|why| match line.split_once(" # ") {
-                    Some((_, fen)) => refused(format!("{why}; in {fen}")),
-                    None => refused(why),
-                });
-                let row = row?;
+                let row = rows.add(&line, eval).map_err(|why| {
+                    let place =
+                        line.split_once(" # ").map_or(String::new(), |(_, fen)| format!("; in {fen}"));
+                    refused(why + &place)
+                })?;
                 sink.write_all(row.as_bytes()).map_err(|e| Error::io(trace, e))?;
             }
             sink.flush().map_err(|e| Error::io(trace, e))?;

@@ -192,10 +192,10 @@ impl Runs {
                 break;
             }
             *budget -= 1;
-            let Ok(about) = entry.metadata() else { continue };
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
                 continue;
             }
+            let Ok(about) = entry.metadata() else { continue };
             if about.is_dir() {
                 below.push(entry.path());
             } else if about.is_file() {

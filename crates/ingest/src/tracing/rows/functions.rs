@@ -33,7 +33,9 @@ impl Rows<'_> {
             });
             let Some(sum) = self.put_terms(to, &first, terms)? else { continue };
             if self.depth(sum) > DEEPEST {
-                return self.refuse(first.term.call.0, "functions of functions of functions, deeper than 6 (max and min are some, and so is each pass of a loop)");
+                let what = "functions of functions of functions, deeper than 6 (max and min are some, and so is each \
+                            pass of a loop)";
+                return self.refuse(first.term.call.0, what);
             }
             self.put_functions(tape, to, &first.of.calls, Some((sum, first.black)))?;
             let by = first.by.iter().flat_map(|by| by.calls.iter().copied());

@@ -25,7 +25,7 @@ use array::Array;
 pub use compare::Compared;
 use compare::{MarkerChecker, MarkerMatch};
 use content::Content;
-use gputexel_io::{Error, Result, counted};
+use gputexel_io::{Error, Result, counted, some_of};
 pub(crate) use layout::{Edit, Replacement, apply, edits as edits_of};
 pub use listing::{ListedMarker, MarkedKind, MarkedParameter, MarkedPhases, list, list_text};
 pub(crate) use listing::{MarkedNumber, numbers};
@@ -134,14 +134,11 @@ pub fn plan(values: &TableValues, known: &KnownValues, files: &[PathBuf], trust:
     let jobs = surveys.iter().flat_map(|survey| &survey.jobs);
     plan.unmarked = values.unmarked(known, jobs.map(|job| &job.named).chain(&names));
     // Of numbers that are named in the source, all are found there.
-    if let ([first, ..], [source, ..]) = (&plan.unmarked[..], &plan.filled[..]) {
-        let others = match plan.unmarked.len() - 1 {
-            0 => String::new(),
-            others => format!(" and {others} more"),
-        };
+    if let Some(source) = plan.filled.first().filter(|_| !plan.unmarked.is_empty()) {
         let reason = format!(
-            "{first}{others} of the run stand in none of these files as numbers in S(…) or V(…): name all sources; what is an \
-             expression there has to become a number, or be frozen"
+            "{} of the run stand in none of these files as numbers in S(…) or V(…): name all sources; what is an expression \
+             there has to become a number, or be frozen",
+            some_of(&plan.unmarked, 1)
         );
         return Err(Error::input(&source.file, reason));
     }
