@@ -61,7 +61,7 @@ fn serves_only_runs_of_the_folder() {
     assert!(ask(port, "DELETE /", &own).unwrap().starts_with("HTTP/1.1 405 "));
 
     // A run that starts now is followed to its end.
-    let long = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000";
+    let long = "--backend cpu --threads=1 --optimizer adam --k 0.8 --epochs 1000000 --prior-strength none";
     let flags = ["--checkpoint-every", "0.2", "--improvement", "0", "-q"];
     let mut run = bench.spawn(("tune d.bin --out runs/new", (long, &flags)));
     wait_until("the list shows the run", || get("/").contains("tag open\">running<"));
