@@ -13,6 +13,16 @@ pub(super) struct Legality {
     answers: Bitboard,
 }
 
+pub(super) struct Checks([Bitboard; 6]);
+
+impl Checks {
+    /// `m` is quiet, and the piece that moves gives check. It hides no square from itself: a piece on a line with the
+    /// king would have given check before.
+    pub(super) fn contains(&self, m: Move) -> bool {
+        matches!(m, Move::Normal { role, to, .. } if self.0[usize::from(role) - 1].contains(to))
+    }
+}
+
 impl Legality {
     pub(super) fn new(position: &Chess) -> Self {
         let board = position.board();
@@ -50,7 +60,7 @@ impl Legality {
     pub(super) fn captures(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let them = board.by_color(!self.turn);
-        self.officers(board, them, push);
+        self.officers::<true>(board, them, push);
         let pawns = self.own(board, Role::Pawn);
         // A capturing pawn stands where an enemy pawn would attack it from its target.
         let forward: i32 = self.turn.fold_wb(8, -8);
@@ -76,14 +86,14 @@ impl Legality {
                 }
             }
         }
-        self.king(board, them, push);
+        self.king::<true>(board, them, push);
     }
 
     /// All moves that [`captures`](Self::captures) leaves out.
     pub(super) fn quiets(&self, position: &Chess, push: &mut impl FnMut(Move)) {
         let board = position.board();
         let free = !board.occupied();
-        self.officers(board, free, push);
+        self.officers::<false>(board, free, push);
         let forward: i32 = self.turn.fold_wb(8, -8);
         let third = Bitboard::from_rank(self.turn.fold_wb(shakmaty::Rank::Third, shakmaty::Rank::Sixth));
         let single = self.own(board, Role::Pawn).shift(forward) & free;
@@ -96,7 +106,7 @@ impl Legality {
                 }
             }
         }
-        self.king(board, free, push);
+        self.king::<false>(board, free, push);
         if !self.in_check() && position.castles().has_color(self.turn) {
             for side in CastlingSide::ALL {
                 for m in position.castling_moves(side) {
@@ -155,13 +165,20 @@ impl Legality {
         }
     }
 
-    /// The piece that moves attacks the other king from its target.
-    pub(super) fn checks_directly(&self, position: &Chess, m: Move) -> bool {
-        let Move::Normal { role, from, to, promotion, .. } = m else { return false };
+    /// Where each piece of the side to move, pawn to queen, would attack the other king.
+    pub(super) fn checks(&self, position: &Chess) -> Checks {
         let board = position.board();
-        let Some(king) = board.king_of(!self.turn) else { return false };
-        let piece = promotion.unwrap_or(role).of(self.turn);
-        role != Role::King && attacks::attacks(to, piece, board.occupied().without(from)).contains(king)
+        let king = board.king_of(!self.turn).expect("positions of chess have both kings");
+        let diagonal = attacks::bishop_attacks(king, board.occupied());
+        let straight = attacks::rook_attacks(king, board.occupied());
+        Checks([
+            attacks::pawn_attacks(!self.turn, king),
+            attacks::knight_attacks(king),
+            diagonal,
+            straight,
+            diagonal | straight,
+            Bitboard::EMPTY,
+        ])
     }
 
     fn own(&self, board: &Board, role: Role) -> Bitboard {
@@ -182,29 +199,56 @@ impl Legality {
         })
     }
 
-    fn officers(&self, board: &Board, targets: Bitboard, push: &mut impl FnMut(Move)) {
+    fn officers<const CAPTURES: bool>(&self, board: &Board, targets: Bitboard, push: &mut impl FnMut(Move)) {
         let targets = targets & self.answers;
         if targets.is_empty() {
             return;
         }
-        let mut each = |role: Role, pieces: Bitboard, reach: &dyn Fn(Square) -> Bitboard| {
-            for from in pieces {
-                for to in reach(from) & targets & self.line(from) {
-                    push(Move::Normal { role, from, capture: board.role_at(to), to, promotion: None });
-                }
-            }
-        };
         let occupied = board.occupied();
-        each(Role::Knight, self.own(board, Role::Knight) & !self.pinned, &attacks::knight_attacks);
-        each(Role::Bishop, self.own(board, Role::Bishop), &|from| attacks::bishop_attacks(from, occupied));
-        each(Role::Rook, self.own(board, Role::Rook), &|from| attacks::rook_attacks(from, occupied));
-        each(Role::Queen, self.own(board, Role::Queen), &|from| attacks::queen_attacks(from, occupied));
+        self.officer::<CAPTURES>(board, Role::Knight, targets, attacks::knight_attacks, push);
+        self.officer::<CAPTURES>(
+            board,
+            Role::Bishop,
+            targets,
+            |from| attacks::bishop_attacks(from, occupied),
+            push,
+        );
+        self.officer::<CAPTURES>(
+            board,
+            Role::Rook,
+            targets,
+            |from| attacks::rook_attacks(from, occupied),
+            push,
+        );
+        self.officer::<CAPTURES>(
+            board,
+            Role::Queen,
+            targets,
+            |from| attacks::queen_attacks(from, occupied),
+            push,
+        );
     }
 
-    fn king(&self, board: &Board, targets: Bitboard, push: &mut impl FnMut(Move)) {
+    fn officer<const CAPTURES: bool>(
+        &self,
+        board: &Board,
+        role: Role,
+        targets: Bitboard,
+        reach: impl Fn(Square) -> Bitboard,
+        push: &mut impl FnMut(Move),
+    ) {
+        for from in self.own(board, role) {
+            for to in reach(from) & targets & self.line(from) {
+                let capture = if CAPTURES { board.role_at(to) } else { None };
+                push(Move::Normal { role, from, capture, to, promotion: None });
+            }
+        }
+    }
+
+    fn king<const CAPTURES: bool>(&self, board: &Board, targets: Bitboard, push: &mut impl FnMut(Move)) {
         for to in attacks::king_attacks(self.king) & targets {
             if self.is_safe_for_king(board, to) {
-                let capture = board.role_at(to);
+                let capture = if CAPTURES { board.role_at(to) } else { None };
                 push(Move::Normal { role: Role::King, from: self.king, capture, to, promotion: None });
             }
         }

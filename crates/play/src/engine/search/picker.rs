@@ -4,16 +4,14 @@ use arrayvec::ArrayVec;
 use shakmaty::{Chess, Color, Move, Position, Role};
 
 use super::exchange::{self, value};
-use super::generation::Legality;
+use super::generation::{Checks, Legality};
 use super::history::{History, PieceTo};
 
 const MAX_MOVES: usize = 270;
 
-#[derive(Clone, Copy)]
-struct Scored {
-    m: Move,
-    score: i32,
-}
+/// Scores take the bits above, places in the list count down in these: the largest key is the first of the best moves.
+const PLACE_BITS: u32 = 9;
+const LAST_PLACE: usize = (1 << PLACE_BITS) - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
@@ -33,7 +31,9 @@ pub(super) struct Picker {
     killers: [Option<Move>; 2],
     before: [Option<PieceTo>; 2],
     /// Losing captures, those not yet tried, then quiet moves.
-    list: ArrayVec<Scored, MAX_MOVES>,
+    list: ArrayVec<Move, MAX_MOVES>,
+    /// Of the list, side by side: the largest of eight is found at once.
+    keys: ArrayVec<i32, MAX_MOVES>,
     at: usize,
     losing: usize,
     /// History score of the last quiet move, if it had to be looked up.
@@ -51,6 +51,7 @@ impl Picker {
             killers,
             before,
             list: ArrayVec::new(),
+            keys: ArrayVec::new(),
             at: 0,
             losing: 0,
             worth: None,
@@ -61,7 +62,9 @@ impl Picker {
 
     /// Captures and promotions only; `with_losing` includes those that lose material.
     pub(super) fn captures(table: Option<Move>, with_losing: bool) -> Self {
-        Self { with_quiets: false, with_losing, ..Self::new(table, [None; 2], [None; 2]) }
+        let mut picker = Self::new(table, [None; 2], [None; 2]);
+        (picker.with_quiets, picker.with_losing) = (false, with_losing);
+        picker
     }
 
     /// The moves to come are captures that lose material.
@@ -77,6 +80,17 @@ impl Picker {
         }
     }
 
+    /// Leaves out the quiet moves to come if none gives check. Returns their number.
+    pub(super) fn skip_unless_checks(&mut self, checks: &Checks) -> usize {
+        let rest = &self.list[self.at..];
+        if self.stage != Stage::Quiets || rest.iter().any(|&m| checks.contains(m)) {
+            return 0;
+        }
+        let skipped = rest.len();
+        self.skip_quiets();
+        skipped
+    }
+
     pub(super) fn next(&mut self, position: &Chess, legality: &Legality, history: &History) -> Option<Move> {
         let turn = position.turn();
         loop {
@@ -88,24 +102,24 @@ impl Picker {
                     }
                 }
                 Stage::GenerateCaptures => {
-                    let table = self.table;
-                    let list = &mut self.list;
+                    let Self { table, list, keys, .. } = self;
                     legality.captures(position, &mut |m| {
-                        if Some(m) != table {
-                            list.push(Scored { m, score: capture_score(turn, m, history) });
+                        if Some(m) != *table {
+                            keys.push(key(capture_score(turn, m, history), list.len()));
+                            list.push(m);
                         }
                     });
                     self.stage = Stage::Captures;
                 }
                 Stage::Captures => match self.take_best() {
-                    Some(Scored { m, score }) => {
+                    Some((m, _)) => {
                         // Underpromotions hardly ever matter; they come last.
                         let lesser = m.promotion().is_some_and(|role| role != Role::Queen);
                         if !lesser && exchange::wins_at_least(position, m, 0) {
                             return Some(m);
                         }
                         if self.with_losing {
-                            self.list[self.losing] = Scored { m, score };
+                            self.list[self.losing] = m;
                             self.losing += 1;
                         }
                     }
@@ -124,18 +138,19 @@ impl Picker {
                     }
                 }
                 Stage::GenerateQuiets => {
-                    let Self { table, killers, before, list, .. } = self;
+                    let Self { table, killers, before, list, keys, .. } = self;
                     legality.quiets(position, &mut |m| {
                         if ![*table, killers[0], killers[1]].contains(&Some(m)) {
-                            list.push(Scored { m, score: history.quiet(turn, m, *before) });
+                            keys.push(key(history.quiet(turn, m, *before), list.len()));
+                            list.push(m);
                         }
                     });
                     self.stage = Stage::Quiets;
                 }
                 Stage::Quiets => match self.take_best() {
-                    Some(scored) => {
-                        self.worth = Some(scored.score);
-                        return Some(scored.m);
+                    Some((m, score)) => {
+                        self.worth = Some(score);
+                        return Some(m);
                     }
                     None => {
                         self.worth = None;
@@ -148,7 +163,7 @@ impl Picker {
                         self.stage = Stage::Done;
                     } else {
                         self.at += 1;
-                        return Some(self.list[self.at - 1].m);
+                        return Some(self.list[self.at - 1]);
                     }
                 }
                 Stage::Done => return None,
@@ -156,21 +171,19 @@ impl Picker {
         }
     }
 
-    fn take_best(&mut self) -> Option<Scored> {
-        let rest = &mut self.list[self.at..];
-        let mut best = 0;
-        for (i, scored) in rest.iter().enumerate() {
-            if scored.score > rest[best].score {
-                best = i;
-            }
-        }
-        if rest.is_empty() {
-            return None;
-        }
-        rest.swap(0, best);
+    /// The best move that is left, and its score.
+    fn take_best(&mut self) -> Option<(Move, i32)> {
+        let best = self.keys[self.at..].iter().copied().reduce(i32::max)?;
+        let place = LAST_PLACE - (best as usize & LAST_PLACE);
+        self.list.swap(self.at, place);
+        self.keys[place] = key(self.keys[self.at] >> PLACE_BITS, place);
         self.at += 1;
-        Some(rest[0])
+        Some((self.list[self.at - 1], best >> PLACE_BITS))
     }
+}
+
+fn key(score: i32, place: usize) -> i32 {
+    score << PLACE_BITS | (LAST_PLACE - place) as i32
 }
 
 /// Most valuable victim first, among equals by history.

@@ -310,6 +310,7 @@ impl<E: Evaluation> Tree<'_, E> {
         let (mut best, mut best_move) = (-INFINITE, None);
         let alpha_before = alpha;
         let mut number = 0;
+        let mut checks = None;
         while let Some(m) = picker.next(position, &legality, self.history) {
             if is_root && !self.among.is_empty() && !self.among.contains(&m) {
                 continue;
@@ -324,11 +325,15 @@ impl<E: Evaluation> Tree<'_, E> {
             if selective && !is_root && best > -MATE_BOUND_CP {
                 // Pruning of late, futile, historically bad and losing moves. Moves that give check may
                 // mate, however late they come.
-                if quiet && !legality.checks_directly(position, m) {
+                if quiet && !checks.get_or_insert_with(|| legality.checks(position)).contains(m) {
                     let late = (3 + depth * depth) as usize / if improving { 1 } else { 2 };
+                    let late = depth <= 6 && number > late.max(2) && !in_check;
                     let hopeless = static_score
                         .is_some_and(|score| depth <= 6 && score + 110 + 85 * depth <= alpha && !PV);
-                    if (depth <= 6 && number > late.max(2) && !in_check)
+                    if let (true, Some(checks)) = (late || hopeless, &checks) {
+                        number += picker.skip_unless_checks(checks);
+                    }
+                    if late
                         || hopeless
                         || (depth <= 4 && worth < -3000 * depth && !PV)
                         || (depth <= 7 && !exchange::wins_at_least(position, m, -45 * depth))
