@@ -56,6 +56,10 @@ const PAIRS: usize = 20;
 /// Newton's method", 1986).
 const SUFFICIENT: f64 = 1e-4;
 const ARRIVED: f64 = 1e-11;
+/// A step of Gauss–Newton that lowers the loss by less than this share leaves its matrix as it is.
+const NEAR: f64 = 1e-3;
+/// Share of the loss below which differences are rounding errors of f32.
+const RESOLUTION: f64 = 1e-8;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
 const RIDGE: f64 = 1e-10;
 
@@ -208,7 +212,7 @@ impl Descent {
             let rise = loss - last - promised;
             let parabola = if finite && rise > 0.0 { -0.5 * promised / rise } else { 0.1 };
             self.share *= parabola.clamp(0.1, 0.5);
-            if self.share < 1e-7 || promised >= 0.0 {
+            if self.share < 1e-7 || promised >= -RESOLUTION * last.abs() {
                 if self.pairs.is_empty() {
                     // No descent is left at this precision, or a kink blocks it.
                     self.arrived = true
@@ -276,10 +280,13 @@ impl Optimizer for Hybrid {
     fn tell(&mut self, evaluations: &Evaluations) -> Result<()> {
         match &mut self.stage {
             Stage::Steps { method, taken } => {
+                let before = method.best().loss;
                 method.tell(evaluations)?;
                 *taken += u32::from(method.epoch_done());
+                let after = method.best().loss;
                 // The first epoch is the start.
-                let over = (method.epoch_done() && *taken > self.settings.matrices) || method.converged();
+                let near = *taken > self.settings.matrices || before - after < NEAR * after;
+                let over = (method.epoch_done() && near) || method.converged();
                 if over && let Some((matrix, damping, gradient)) = method.take_model() {
                     let best = method.best();
                     let descent = Descent::new(&self.space, matrix, damping, best, gradient)?;
