@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Dataset;
@@ -29,12 +30,13 @@ impl Folds {
             xxh3_64_with_seed(&bytes, seed)
         };
         let mut order: Vec<(u64, u32, u32)> = (0..dataset.len() as u32)
+            .into_par_iter()
             .map(|n| {
                 let game = dataset.game(n as usize);
                 (hash(game), game, n)
             })
             .collect();
-        order.sort_unstable();
+        order.par_sort_unstable();
         let games = order.chunk_by(|a, b| a.1 == b.1);
         let number = games.clone().count();
         if count > number {

@@ -341,27 +341,25 @@ impl Chooser<'_> {
         };
         let scaled = |factor: f64| -> Vec<f64> { chosen.iter().map(|weight| factor * weight).collect() };
         let has_effect = |i: usize| chosen[i] > 2.0 * self.least();
-        let held_out_of = |weights: &[f64]| Ok::<_, Error>(model.without(weights)?.loss);
-        let of_model = if details { held_out_of(chosen)? } else { f64::NAN };
-        let mut kinds = Vec::new();
-        for (i, (kind, _)) in self.kinds.iter().enumerate() {
-            let worth = match details {
-                true if has_effect(i) => Some(held_out_of(&without(i))? - of_model),
-                true => Some(0.0),
-                false => None,
-            };
-            kinds.push(KindStrength {
-                kind: *kind,
-                weight: if has_effect(i) { chosen[i] } else { 0.0 },
-                worth,
-                by_fold: by_fold.iter().map(|weights| weights[i]).collect(),
-            });
+        let mut weightings = Vec::new();
+        if details {
+            weightings.extend((0..self.kinds.len()).filter(|&i| has_effect(i)).map(without));
+            weightings.extend(CURVE.map(scaled));
         }
+        let mut losses = model.losses(&weightings)?.into_iter();
+        let of_model = if details { model.without(chosen)?.loss } else { f64::NAN };
+        let mut next = || losses.next().map(|loss| loss - of_model);
+        let kinds = self.kinds.iter().enumerate().map(|(i, (kind, _))| KindStrength {
+            kind: *kind,
+            weight: if has_effect(i) { chosen[i] } else { 0.0 },
+            worth: if details && has_effect(i) { next() } else { details.then_some(0.0) },
+            by_fold: by_fold.iter().map(|weights| weights[i]).collect(),
+        });
+        let kinds = kinds.collect();
         let mut curve = Vec::new();
         if details {
-            for factor in CURVE {
-                curve.push((factor, held_out_of(&scaled(factor))? - of_model + before + difference));
-            }
+            let change = |factor| Some((factor, next()? + before + difference));
+            curve.extend(CURVE.into_iter().filter_map(change));
             curve.push((1.0, before + difference));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }

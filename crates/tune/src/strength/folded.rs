@@ -1,5 +1,7 @@
 //! The training positions in folds of games.
 
+use rayon::prelude::*;
+
 use crate::diagnostics::clustered_mean;
 use crate::exact_scores;
 use gputexel_dataset::objective::{Objective, x_per_cp};
@@ -27,7 +29,7 @@ impl Folded {
     /// Divides the training positions; `None` if there is only one game.
     pub fn try_new(data: &Dataset, split: &Split, wanted: Option<usize>, seed: u64) -> Result<Option<Self>> {
         let mut games: Vec<u32> = split.training().map(|n| data.game(n)).collect();
-        games.sort_unstable();
+        games.par_sort_unstable();
         games.dedup();
         let clusters = games.len();
         if clusters < 2 {
@@ -54,7 +56,7 @@ impl Folded {
         };
         let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), part_of)?;
         let mut order: Vec<(u32, usize)> = members.iter().flatten().copied().zip(0..).collect();
-        order.sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
+        order.par_sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
     }
 
@@ -73,7 +75,7 @@ impl Folded {
             let loss = |(score, &n): (f64, &u32)| {
                 objective.loss.value(x_per_cp * score, f64::from(results[n as usize]))
             };
-            scores.into_iter().zip(which).map(loss).collect::<Vec<f64>>()
+            scores.into_par_iter().zip(which).map(loss).collect::<Vec<f64>>()
         };
         self.members.iter().enumerate().flat_map(of_fold).collect()
     }
