@@ -119,12 +119,14 @@ fn look(
     let band_of = |phase: u16| bands.iter().position(|&(low, high)| (low..=high).contains(&phase));
     let mut overall = vec![NONE; data.len()];
     let mut in_band = vec![NONE; data.len()];
-    deciles(predictions, which, &mut overall);
-    for &(low, high) in &bands {
-        let of_band: Vec<u32> =
-            which.iter().copied().filter(|&n| (low..=high).contains(&data.phases()[n as usize])).collect();
-        deciles(predictions, &of_band, &mut in_band);
-    }
+    let of_bands = || {
+        for &(low, high) in &bands {
+            let of_band = |n: &u32| (low..=high).contains(&data.phases()[*n as usize]);
+            let of_band: Vec<u32> = which.iter().copied().filter(of_band).collect();
+            deciles(predictions, &of_band, &mut in_band);
+        }
+    };
+    rayon::join(|| deciles(predictions, which, &mut overall), of_bands);
     // Sorted by game, because datasets of several sources may interleave games.
     let mut order = which.to_vec();
     if data.has_games() {

@@ -17,8 +17,10 @@ pub struct ScaleFit {
 pub const K_RANGE: (f64, f64) = (0.01, 20.0);
 /// Number of points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
-/// Number of positions that are enough to find the bracket, which is then checked on all of them.
+/// Number of positions of which the minimum is found first, and the distance from it, in ln K, within which that of all
+/// of them is looked for.
 const SCANNED: usize = 1 << 15;
+const NEAR: f64 = 0.05;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
@@ -54,29 +56,40 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     let (low, high) = (K_RANGE.0.ln(), K_RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
     let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
-    let guess = sample(scores, which).map(|(scores, which)| {
-        let of = |i: usize| loss_of_scores(dataset, Objective { k: at(i).exp(), loss }, &scores, &which);
-        lowest(&(0..SCAN).map(of).collect::<Vec<f64>>())
+    let guess = sample(scores, which).and_then(|(scores, which)| {
+        let mut value =
+            |ln_k: f64| loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, &scores, &which);
+        let best = lowest(&(0..SCAN).map(|i| value(at(i))).collect::<Vec<f64>>());
+        (1..SCAN - 1).contains(&best).then(|| brent(&mut value, at(best - 1), at(best), at(best + 1)))
     });
-    let guess = guess.filter(|guess| (1..SCAN - 1).contains(guess)).filter(|&guess| {
-        let [before, own, after] = [guess - 1, guess, guess + 1].map(|i| value(at(i)));
+    let bracket = guess.map(|ln_k| [ln_k - NEAR, ln_k, ln_k + NEAR]).filter(|bracket| {
+        let [before, own, after] = bracket.map(&mut value);
         own < before && own < after
     });
-    let scan: Vec<f64> = if guess.is_some() { Vec::new() } else { (0..SCAN).map(|i| value(at(i))).collect() };
-    let best = guess.unwrap_or_else(|| lowest(&scan));
-    if guess.is_none() && !scan[best].is_finite() {
-        return Err(Error::Numeric("K cannot be fitted: the loss is not a finite number".to_string()));
-    }
-    if best == 0 || best == SCAN - 1 {
-        let why = match best {
-            0 => {
-                "results do not follow the prior's scores; is the point of view of evaluation and labels right?"
+    let [before, middle, after] = match bracket {
+        Some(bracket) => bracket,
+        None => {
+            let scan: Vec<f64> = (0..SCAN).map(|i| value(at(i))).collect();
+            let best = lowest(&scan);
+            if !scan[best].is_finite() {
+                return Err(Error::Numeric(
+                    "K cannot be fitted: the loss is not a finite number".to_string(),
+                ));
             }
-            _ => "the prior's scores predict every result; the prior's values may be far too small",
-        };
-        return Err(Error::Usage(format!("K cannot be fitted ({why})")).advise(give_k()));
-    }
-    let ln_k = brent(&mut value, at(best - 1), at(best), at(best + 1));
+            if best == 0 || best == SCAN - 1 {
+                let why = match best {
+                    0 => {
+                        "results do not follow the prior's scores; is the point of view of evaluation and labels \
+                         right?"
+                    }
+                    _ => "the prior's scores predict every result; the prior's values may be far too small",
+                };
+                return Err(Error::Usage(format!("K cannot be fitted ({why})")).advise(give_k()));
+            }
+            [best - 1, best, best + 1].map(at)
+        }
+    };
+    let ln_k = brent(&mut value, before, middle, after);
     let minimum = value(ln_k);
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }

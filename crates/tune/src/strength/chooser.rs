@@ -53,7 +53,6 @@ pub(super) struct Chooser<'a> {
 pub(super) struct Placed {
     pub z: Vec<f64>,
     pub without: Vec<Vec<f64>>,
-    pub exact: f64,
 }
 
 pub(super) struct Found {
@@ -177,8 +176,9 @@ impl Chooser<'_> {
         let space = space_of(&self.parameterization);
         let evaluations = EVALUATIONS.min(self.folded.clusters);
         let mut held = vec![false; z.len()];
-        let mut best: Option<Found> = None;
-        for round in 0..ROUNDS {
+        // Without its model: two would be the most that a run has in memory.
+        let mut best: Option<(f64, Vec<f64>, Vec<f64>, Placed, Vec<bool>)> = None;
+        for round in 0.. {
             let progress = StrengthProgress::of_round(round, ROUNDS, evaluations);
             // Reported before: with many parameters, the model takes longest.
             self.proceed(progress)?;
@@ -190,19 +190,24 @@ impl Chooser<'_> {
             logarithms = found;
             let weights = weights(&logarithms);
             let at = self.place(&model, &z, &weights, &[], None)?;
-            let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
-            held = (0..z.len()).map(stopped).collect();
-            let better = best.as_ref().is_none_or(|best| at.exact < best.at.exact);
-            let agrees = (at.exact - predicted).abs() <= AGREEMENT * at.exact;
+            let exact = self.exact(&at)?;
+            if let Some((_, weights, around, at, held)) =
+                best.take_if(|best| exact.total_cmp(&best.0).is_ge())
+            {
+                drop(model);
+                let mut model = self.model(&around)?;
+                model.hold(|i| held[i]);
+                return Ok(Found { weights, around, model, at });
+            }
             let around = std::mem::replace(&mut z, at.z.clone());
-            if better {
-                best = Some(Found { weights, around, model, at });
+            if (exact - predicted).abs() <= AGREEMENT * exact || round + 1 == ROUNDS {
+                return Ok(Found { weights, around, model, at });
             }
-            if !better || agrees {
-                break;
-            }
+            let stopped = |i: usize| at.z[i] <= space.lower[i] || at.z[i] >= space.upper[i];
+            let stopped = (0..z.len()).map(stopped).collect();
+            best = Some((exact, weights, around, at, std::mem::replace(&mut held, stopped)));
         }
-        best.ok_or_else(|| Error::Numeric("no strength of the prior was found".to_string()))
+        unreachable!("the last round returns")
     }
 
     /// Finds the logarithms of the weights with the lowest held-out loss by a model, and that loss.
@@ -231,8 +236,8 @@ impl Chooser<'_> {
         Ok(Found { weights, around: z.to_vec(), model, at })
     }
 
-    /// Computes the parameters that result from weights by a model around a point, within the bounds, and the exact
-    /// held-out loss there; `by_fold` are weights of the folds, if they have their own.
+    /// Computes the parameters that result from weights by a model around a point, within the bounds; `by_fold` are
+    /// weights of the folds, if they have their own.
     pub(super) fn place(
         &mut self,
         model: &FoldModel,
@@ -250,7 +255,7 @@ impl Chooser<'_> {
         let steps = if by_fold.is_empty() { model.without(weights)?.steps } else { model.steps(by_fold)? };
         let without = steps.iter().map(|step| within(step)).collect();
         let z = within(&model.whole(weights, false)?.step);
-        let mut placed = Placed { z, without, exact: f64::NAN };
+        let mut placed = Placed { z, without };
         if let Some(origins) = origins {
             let pulled = &model.pulled;
             let ways =
@@ -264,13 +269,12 @@ impl Chooser<'_> {
                 &mut placed.z,
             )?;
         }
-        placed.exact = self.folded.exact(
-            &mut *self.evaluator,
-            self.objective,
-            &self.parameterization,
-            &placed.without,
-        )?;
         Ok(placed)
+    }
+
+    /// Computes the exact held-out loss of what a model has placed.
+    pub(super) fn exact(&mut self, at: &Placed) -> Result<f64> {
+        self.folded.exact(&mut *self.evaluator, self.objective, &self.parameterization, &at.without)
     }
 
     /// Increases all weights by one factor, which is returned, if the gain over the prior is uncertain. The lowest
@@ -279,7 +283,7 @@ impl Chooser<'_> {
     pub(super) fn strengthen(&mut self, found: &mut Found, against: &Against) -> Result<f64> {
         let gain = -against.difference;
         let allowed = (against.error * against.error / gain).min(gain);
-        if allowed.is_nan() || allowed <= GAIN * found.at.exact {
+        if allowed.is_nan() || allowed <= GAIN * (against.before + against.difference) {
             return Ok(1.0);
         }
         let scaled =

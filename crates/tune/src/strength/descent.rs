@@ -18,6 +18,7 @@ impl Chooser<'_> {
     pub(super) fn descend(&mut self, mut z: Vec<f64>, start: f64) -> Result<Found> {
         let mut logarithms = vec![start.ln(); self.kinds.len()];
         let mut best: Option<Found> = None;
+        let mut before = f64::INFINITY;
         // The folds' own points, which are independent of the held-out positions.
         let mut origins = vec![self.parameterization.start(); self.folded.folds];
         for round in 0..ROUNDS {
@@ -37,13 +38,13 @@ impl Chooser<'_> {
             let weights = weights(&logarithms);
             let at = self.place(&model, &z, &weights, &[], Some(&origins))?;
             origins.clone_from(&at.without);
-            let before = best.as_ref().map_or(f64::INFINITY, |best| best.at.exact);
+            let exact = self.exact(&at)?;
             let around = std::mem::replace(&mut z, at.z.clone());
-            let exact = at.exact;
+            let gained = before - exact;
             if exact < before {
                 best = Some(Found { weights, around, model, at });
+                before = exact;
             }
-            let gained = before - exact;
             if gained.is_nan() || gained < GAIN * exact {
                 break;
             }

@@ -22,7 +22,7 @@ pub(super) struct Folded {
     pub clusters: usize,
     members: Vec<Vec<u32>>,
     /// Every training position and its index among the members of all folds, in the order of the games.
-    order: Vec<(u32, usize)>,
+    order: Vec<(u32, u32)>,
 }
 
 impl Folded {
@@ -55,7 +55,7 @@ impl Folded {
             _ => count,
         };
         let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), part_of)?;
-        let mut order: Vec<(u32, usize)> = members.iter().flatten().copied().zip(0..).collect();
+        let mut order: Vec<(u32, u32)> = members.iter().flatten().copied().zip(0..).collect();
         order.par_sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
     }
@@ -82,7 +82,7 @@ impl Folded {
 
     /// Computes the mean of a value of training positions, by their indices, and its standard error by game.
     pub fn mean(&self, data: &Dataset, value: impl Fn(usize) -> f64) -> (f64, f64) {
-        clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place))))
+        clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place as usize))))
     }
 
     /// Computes the mean loss of every position under the member that belongs to its fold:
