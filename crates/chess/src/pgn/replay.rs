@@ -14,7 +14,8 @@ use super::text_cursor::{TextCursor, Token, is_null_move, is_remark, named_resul
 use crate::sample::{Batch, SkippedGame};
 use crate::selection::{Criteria, MAX_PLIES, Ply, Reason, Unit};
 
-/// Length up to which tag lines are always read and comments come in one piece, bytes.
+/// Length up to which tag lines are always read, bytes. Comments come in parts: the parser moves the rest of its buffer
+/// before each token that may be longer.
 const LONGEST: usize = 4096;
 
 /// Reads the games of a chunk; `first_line` is the number of its first line, from 1.
@@ -80,7 +81,6 @@ impl<'a> Replay<'a> {
             let from = self.cursor.offset();
             let mut parser = pgn_reader::Reader::build(self.cursor.rest())
                 .set_supported_tag_line_length(LONGEST)
-                .set_supported_comment_length(LONGEST)
                 .finish();
             let handed = loop {
                 match parser.read_game(self) {
