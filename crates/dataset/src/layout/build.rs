@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::super::Dataset;
-use super::canonical::{CHUNK, CanonicalRows};
+use super::canonical::{BLOCK, CHUNK, CanonicalRows};
 use super::sections::{SectionPlan, Sections};
 use super::{Bucket, Layout, Part, Shape};
 use gputexel_io::{Error, Result};
@@ -41,40 +41,38 @@ impl Layout {
 
         let plan = SectionPlan::new(positions, dataset.sections());
         let stretches = plan.stretches();
-        let none = || Error::Usage(format!("a position belongs to none of the {parts} parts"));
-        if parts * stretches > u32::MAX as usize {
+        let none = || Err(Error::Usage(format!("a position belongs to none of the {parts} parts")));
+        if (parts + 1) * stretches > u32::MAX as usize {
             return Err(Error::Usage(format!("{parts} batches or held-out sets are too many")));
         }
         let mut keys: Vec<Key> = Vec::with_capacity(positions);
         for stretch in 0..stretches {
-            let range = plan.stretch(stretch);
             let key = |n: usize| {
                 let (plus, minus) = rows.lengths(n);
                 let scale = dataset.scales.get(n).copied().unwrap_or(scale_one);
                 let taper = u32::from(dataset.phases[n]) << 16 | u32::from(scale);
-                let part = Some(part_of(n)).filter(|&part| part < parts)?;
-                Some(((part * stretches + stretch) as u32, taper, plus, minus))
+                let part = part_of(n).min(parts);
+                ((part * stretches + stretch) as u32, taper, plus, minus)
             };
-            let of_stretch: Option<Vec<Key>> = range.into_par_iter().with_min_len(CHUNK).map(key).collect();
-            keys.extend(of_stretch.ok_or_else(none)?);
+            keys.par_extend(plan.stretch(stretch).into_par_iter().with_min_len(CHUNK).map(key));
         }
 
         let (features, columns) = (dataset.feature_count(), dataset.column_count());
-        let mut layout = Self {
-            rows: sorted(&keys),
-            ..Self::empty(features, columns, dataset.program().cloned(), phase_max)
-        };
-        let mut last: Option<Key> = None;
-        let mut entries = 0;
-        for (index, &n) in layout.rows.iter().enumerate() {
-            let key @ (part, taper, plus, minus) = keys[n as usize];
-            let part = part as usize / stretches;
-            if last.is_none_or(|(part, taper, ..)| (part, taper) != (key.0, key.1)) {
-                last = None;
-                while layout.parts.len() <= part {
-                    let bucket = layout.buckets.len();
-                    layout.parts.push(Part { positions: index..index, buckets: bucket..bucket, weight: 0.0 });
-                }
+        let (order, runs) = sorted(&keys);
+        drop(keys);
+        if runs.last().is_some_and(|((part, ..), _)| *part as usize / stretches >= parts) {
+            return none();
+        }
+        let mut layout =
+            Self { rows: order, ..Self::empty(features, columns, dataset.program().cloned(), phase_max) };
+        let (mut index, mut entries, mut last) = (0, 0, None);
+        for ((number, taper, plus, minus), count) in runs {
+            let part = number as usize / stretches;
+            while layout.parts.len() <= part {
+                let bucket = layout.buckets.len();
+                layout.parts.push(Part { positions: index..index, buckets: bucket..bucket, weight: 0.0 });
+            }
+            if last.replace((number, taper)) != Some((number, taper)) {
                 let shapes = layout.shapes.len();
                 let phase = (taper >> 16) as u16;
                 layout.buckets.push(Bucket {
@@ -84,27 +82,19 @@ impl Layout {
                     positions: index..index,
                     shapes: shapes..shapes,
                 });
-                layout.parts[part].buckets.end = layout.buckets.len();
             }
+            let end = index + count;
+            let (plus, minus) = (usize::from(plus), usize::from(minus));
+            layout.shapes.push(Shape { positions: index..end, plus, minus, first_entry: entries });
             let bucket = layout.buckets.last_mut().expect("pushed above");
-            if last != Some(key) {
-                last = Some(key);
-                layout.shapes.push(Shape {
-                    positions: index..index,
-                    plus: usize::from(plus),
-                    minus: usize::from(minus),
-                    first_entry: entries,
-                });
-                bucket.shapes.end = layout.shapes.len();
-            }
-            bucket.positions.end = index + 1;
-            layout.shapes.last_mut().expect("pushed above").positions.end = index + 1;
+            (bucket.positions.end, bucket.shapes.end) = (end, layout.shapes.len());
             let part = &mut layout.parts[part];
-            part.positions.end = index + 1;
-            part.weight += f64::from(dataset.weights.get(n as usize).copied().unwrap_or(1.0));
-            entries += usize::from(plus) + usize::from(minus);
+            (part.positions.end, part.buckets.end) = (end, layout.buckets.len());
+            let weight = |&n: &u32| dataset.weights.get(n as usize).map_or(1.0, |&weight| f64::from(weight));
+            part.weight += layout.rows[index..end].iter().map(weight).sum::<f64>();
+            entries += count * (plus + minus);
+            index = end;
         }
-        drop(keys);
         layout.fill(&rows, entries);
         drop(rows);
         let gather = |column: &[f32]| -> Vec<f32> {
@@ -147,7 +137,11 @@ impl Layout {
             let mut at = 0;
             for &n in rows {
                 let (of_row, scales) = canonical.row(n as usize);
-                ids[at..][..of_row.len()].copy_from_slice(of_row);
+                match (canonical.block(n as usize), ids[at..].first_chunk_mut()) {
+                    // What is copied beyond the row is overwritten by the next.
+                    (Some(block), Some(into)) if of_row.len() <= BLOCK => *into = *block,
+                    _ => ids[at..][..of_row.len()].copy_from_slice(of_row),
+                }
                 if !scales.is_empty() {
                     coefficients[at..][..of_row.len()].copy_from_slice(scales);
                 }
@@ -161,8 +155,8 @@ impl Layout {
 const COLLECTED: usize = 1 << 16;
 const CHECKED: usize = 1 << 18;
 
-/// Returns the positions sorted by their keys, and by number if these are equal.
-fn sorted(keys: &[Key]) -> Vec<u32> {
+/// Returns the positions sorted by their keys, and by number if these are equal, and how often each key occurs.
+fn sorted(keys: &[Key]) -> (Vec<u32>, Vec<(Key, usize)>) {
     let (mut most_plus, mut most_minus) = (0, 0);
     let mut last = None;
     let mut outer: Vec<(u32, u32)> = Vec::new();
@@ -188,7 +182,9 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
     if slots > keys.len().max(1 << 16) {
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
         order.par_sort_unstable_by_key(|&n| (keys[n as usize], n));
-        return order;
+        let runs = order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]);
+        let runs = runs.map(|run| (keys[run[0] as usize], run.len())).collect();
+        return (order, runs);
     }
     // Counting sort: few keys occur.
     let mut known = ((0, 0), usize::MAX);
@@ -201,8 +197,10 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
     };
     let mut next = vec![0u32; slots];
     keys.iter().for_each(|key| next[slot(key)] += 1);
-    let mut start = 0;
-    for next in &mut next {
+    let (mut start, mut runs) = (0, Vec::new());
+    for (slot, next) in next.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+        let (part, taper) = outer[slot / (plus * minus)];
+        runs.push(((part, taper, (slot / minus % plus) as u16, (slot % minus) as u16), *next as usize));
         (*next, start) = (start, start + *next);
     }
     let mut order = vec![0; keys.len()];
@@ -211,7 +209,7 @@ fn sorted(keys: &[Key]) -> Vec<u32> {
         order[*next as usize] = n as u32;
         *next += 1;
     }
-    order
+    (order, runs)
 }
 
 fn gcd(a: u16, b: u16) -> u16 {
@@ -232,7 +230,10 @@ mod tests {
             let keys: Vec<Key> = (0..5000).map(|n| of(n, spread)).collect();
             let mut wanted: Vec<u32> = (0..5000).collect();
             wanted.sort_by_key(|&n| keys[n as usize]);
-            assert_eq!(sorted(&keys), wanted, "{spread}");
+            let (order, runs) = sorted(&keys);
+            assert_eq!(order, wanted, "{spread}");
+            let each = runs.into_iter().flat_map(|(key, count)| std::iter::repeat_n(key, count));
+            assert!(each.eq(wanted.iter().map(|&n| keys[n as usize])), "{spread}");
         }
     }
 }

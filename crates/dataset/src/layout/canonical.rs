@@ -6,6 +6,8 @@ use super::super::Dataset;
 
 pub(super) const CHUNK: usize = 1 << 14;
 const SHORT: usize = 16;
+/// Number of ids that are copied at once: as many as most rows have.
+pub(super) const BLOCK: usize = 16;
 
 /// Canonical rows of a dataset. Each begins where the dataset's own does; the unused rest of that length is
 /// left empty.
@@ -58,6 +60,11 @@ impl<'a> CanonicalRows<'a> {
     /// −1.
     pub fn lengths(&self, n: usize) -> (u16, u16) {
         self.lengths[n]
+    }
+
+    /// Returns the first ids of a row and, if it is shorter, what follows it; `None` at the end of all rows.
+    pub fn block(&self, n: usize) -> Option<&[u16; BLOCK]> {
+        self.ids[self.dataset.row_starts[n] as usize..].first_chunk()
     }
 
     /// Returns the ids of a row, those with coefficient +1 first, and its coefficients, if rows have any.
