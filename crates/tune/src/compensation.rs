@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use gputexel_dataset::{Dataset, objective};
+use crate::exact_scores;
+use gputexel_dataset::Dataset;
 use gputexel_io::counted;
 use gputexel_model::Prior;
 
@@ -41,9 +42,11 @@ impl Ahead {
         let set = &data.metadata().feature_set;
         let theta = Prior::default_for(set).theta(set).ok().filter(|_| set.has_phases())?;
         let mut games = [HashMap::new(), HashMap::new()];
-        for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
+        let which: Vec<u32> = (0..data.len() as u32).step_by(data.len().div_ceil(LOOKED_AT).max(1)).collect();
+        for (score, n) in exact_scores(data, &theta, &which).into_iter().zip(which) {
+            let n = n as usize;
             // Shares of phases do not add up to 1 exactly.
-            let score = (1e6 * objective::score(data, &theta, n)).round() / 1e6;
+            let score = (1e6 * score).round() / 1e6;
             if AHEAD_CP.contains(&score.abs()) {
                 let (phase, result) = (data.phases()[n], f64::from(data.results()[n]));
                 let half = &mut games[usize::from(2 * phase < data.phase_max())];

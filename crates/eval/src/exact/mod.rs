@@ -14,22 +14,40 @@ const CHUNK: usize = 1 << 14;
 
 /// Computes scores of the positions `which`, centipawns, White's view.
 pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
-    scores(dataset, theta, which.par_iter().map(|&n| n as usize))
+    scores(dataset, &[theta], |_| 0, which.par_iter().map(|&n| n as usize))
+}
+
+/// Computes scores of the positions `which`, each under the one of `thetas` that `theta_of` names by its index.
+pub fn exact_scores_of(
+    dataset: &Dataset,
+    thetas: &[&[f64]],
+    theta_of: impl Fn(usize) -> usize + Sync + Send,
+    which: &[u32],
+) -> Vec<f64> {
+    scores(dataset, thetas, theta_of, which.par_iter().map(|&n| n as usize))
 }
 
 pub fn all_scores(dataset: &Dataset, theta: &[f64]) -> Vec<f64> {
-    scores(dataset, theta, (0..dataset.len()).into_par_iter())
+    scores(dataset, &[theta], |_| 0, (0..dataset.len()).into_par_iter())
 }
 
-fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<Item = usize>) -> Vec<f64> {
+fn scores(
+    dataset: &Dataset,
+    thetas: &[&[f64]],
+    theta_of: impl Fn(usize) -> usize + Sync + Send,
+    which: impl IndexedParallelIterator<Item = usize>,
+) -> Vec<f64> {
     let chunks = which.with_min_len(CHUNK);
     if dataset.program().is_some() || !dataset.unit_rows() {
-        return chunks.map(|n| objective::score(dataset, theta, n)).collect();
+        return chunks.map(|n| objective::score(dataset, thetas[theta_of(n)], n)).collect();
     }
     // Both values of a feature are stored together, and the taper is applied to their sums: one load for each entry.
-    let (mg, eg) = theta.split_at(dataset.feature_count());
-    let values: Vec<[f64; 2]> = mg.iter().zip(eg).map(|(&mg, &eg)| [mg, eg]).collect();
-    let sum = |ids: &[u16]| {
+    let together = |theta: &&[f64]| -> Vec<[f64; 2]> {
+        let (mg, eg) = theta.split_at(dataset.feature_count());
+        mg.iter().zip(eg).map(|(&mg, &eg)| [mg, eg]).collect()
+    };
+    let values: Vec<Vec<[f64; 2]>> = thetas.iter().map(together).collect();
+    let sum = |values: &[[f64; 2]], ids: &[u16]| {
         ids.iter().fold([0.0; 2], |[mg, eg], &id| {
             let value = values[usize::from(id)];
             [mg + value[0], eg + value[1]]
@@ -38,7 +56,8 @@ fn scores(dataset: &Dataset, theta: &[f64], which: impl IndexedParallelIterator<
     let score = |n: usize| {
         let row = dataset.row(n);
         let (plus, minus) = row.ids_by_sign();
-        let ([mg, eg], [minus_mg, minus_eg]) = (sum(plus), sum(minus));
+        let values = &values[theta_of(n)];
+        let ([mg, eg], [minus_mg, minus_eg]) = (sum(values, plus), sum(values, minus));
         let (mg_share, eg_share) = dataset.shares(n);
         f64::from(row.offset) + mg_share * (mg - minus_mg) + eg_share * (eg - minus_eg)
     };

@@ -391,8 +391,10 @@ impl Chooser<'_> {
     pub(super) fn against(&self, data: &Dataset, of_prior: &[f64], without: &[Vec<f64>]) -> Against {
         let thetas: Vec<Vec<f64>> = without.iter().map(|z| self.parameterization.theta(z)).collect();
         let own = self.folded.losses(data, data.results(), self.objective, |fold| &thetas[fold]);
-        let (before, _) = self.folded.mean(data, |place| of_prior[place]);
-        let (difference, error) = self.folded.mean(data, |place| own[place] - of_prior[place]);
+        let ((before, _), (difference, error)) = rayon::join(
+            || self.folded.mean(data, |place| of_prior[place]),
+            || self.folded.mean(data, |place| own[place] - of_prior[place]),
+        );
         Against { before, difference, error }
     }
 }

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use crate::diagnostics::clustered_mean;
-use crate::exact_scores;
 use gputexel_dataset::objective::{Objective, x_per_cp};
 use gputexel_dataset::{Dataset, Folds, Layout, Split};
+use gputexel_eval::exact::exact_scores_of;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::Result;
 use gputexel_model::Parameterization;
@@ -20,8 +20,10 @@ pub(super) struct Folded {
     pub folds: usize,
     pub by_game: bool,
     pub clusters: usize,
-    members: Vec<Vec<u32>>,
-    /// Every training position and its index among the members of all folds, in the order of the games.
+    /// The training positions, ascending, and the part of each position of the dataset.
+    training: Vec<u32>,
+    parts: Vec<u32>,
+    /// Every training position and its place among them, in the order of the games.
     order: Vec<(u32, u32)>,
 }
 
@@ -38,14 +40,14 @@ impl Folded {
         let usual = if clusters < FEW { FOLDS_OF_FEW } else { FOLDS };
         let wanted = wanted.unwrap_or(usual).min(clusters);
         let folds = Folds::try_new(data, wanted, seed)?;
-        let mut members: Vec<Vec<u32>> = vec![Vec::new(); wanted];
-        split.training().for_each(|n| members[folds.fold_of(n)].push(n as u32));
+        let training: Vec<u32> = split.training().map(|n| n as u32).collect();
+        let mut sizes = vec![0; wanted];
+        training.iter().for_each(|&n| sizes[folds.fold_of(n as usize)] += 1);
         // With held-out games and few others, a fold may have none of the latter.
         let mut number = vec![None; wanted];
-        let filled = members.iter().enumerate().filter(|(_, list)| !list.is_empty());
-        filled.enumerate().for_each(|(at, (fold, _))| number[fold] = Some(at));
-        members.retain(|list| !list.is_empty());
-        let count = members.len();
+        let filled = (0..wanted).filter(|&fold| sizes[fold] > 0);
+        filled.enumerate().for_each(|(at, fold)| number[fold] = Some(at));
+        let count = number.iter().flatten().count();
         if count < 2 {
             return Ok(None);
         }
@@ -55,12 +57,13 @@ impl Folded {
             _ => count,
         };
         let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), part_of)?;
-        let mut order: Vec<(u32, u32)> = members.iter().flatten().copied().zip(0..).collect();
+        let parts = (0..data.len()).into_par_iter().map(|n| part_of(n) as u32).collect();
+        let mut order: Vec<(u32, u32)> = training.iter().copied().zip(0..).collect();
         order.par_sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
-        Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, members, order }))
+        Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, training, parts, order }))
     }
 
-    /// Computes the exact loss of every training position, by its index, under the θ of its fold, against `results` of
+    /// Computes the exact loss of every training position, by its place, under the θ of its fold, against `results` of
     /// all positions.
     pub fn losses<'t>(
         &self,
@@ -70,28 +73,16 @@ impl Folded {
         theta_of: impl Fn(usize) -> &'t [f64],
     ) -> Vec<f64> {
         let x_per_cp = x_per_cp(objective.k);
-        let of_fold = |(fold, which): (usize, &Vec<u32>)| {
-            let scores = exact_scores(data, theta_of(fold), which);
-            let loss = |(score, &n): (f64, &u32)| {
-                objective.loss.value(x_per_cp * score, f64::from(results[n as usize]))
-            };
-            scores.into_par_iter().zip(which).map(loss).collect::<Vec<f64>>()
-        };
-        self.members.iter().enumerate().flat_map(of_fold).collect()
+        let thetas: Vec<&[f64]> = (0..self.folds).map(theta_of).collect();
+        let scores = exact_scores_of(data, &thetas, |n| self.parts[n] as usize, &self.training);
+        let loss =
+            |(score, &n): (f64, &u32)| objective.loss.value(x_per_cp * score, f64::from(results[n as usize]));
+        scores.into_par_iter().zip(&self.training).map(loss).collect()
     }
 
-    /// Computes the mean of a value of training positions, by their indices, and its standard error by game.
+    /// Computes the mean of a value of training positions, by their places, and its standard error by game.
     pub fn mean(&self, data: &Dataset, value: impl Fn(usize) -> f64) -> (f64, f64) {
         clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place as usize))))
-    }
-
-    /// Computes the mean loss of every position under the member that belongs to its fold:
-    pub fn held_out(&self, part_losses: &[f64]) -> f64 {
-        let parts = self.layout.parts()[..self.folds].iter().enumerate();
-        let (sum, weight) = parts.fold((0.0, 0.0), |(sum, weight), (fold, part)| {
-            (sum + part.weight * part_losses[fold * self.folds + fold], weight + part.weight)
-        });
-        sum / weight
     }
 
     /// Computes the mean loss of every position under the parameters without its fold.
@@ -102,11 +93,14 @@ impl Folded {
         parameterization: &Parameterization,
         z: &[Vec<f64>],
     ) -> Result<f64> {
-        let theta = parameterization.theta(&z.concat());
-        let population =
-            Population::new(parameterization.parameters() / 2, theta, vec![objective.k; self.folds]);
-        let request =
-            Request { parts: 0..self.folds, loss: objective.loss, gradients: false, curvature: false };
-        Ok(self.held_out(&evaluator.evaluate(&population, &request)?.part_losses))
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for (fold, part) in self.layout.parts()[..self.folds].iter().enumerate() {
+            let population = Population::single(&parameterization.theta(&z[fold]), objective.k);
+            let request =
+                Request { parts: fold..fold + 1, loss: objective.loss, gradients: false, curvature: false };
+            sum += part.weight * evaluator.evaluate(&population, &request)?.losses[0];
+            weight += part.weight;
+        }
+        Ok(sum / weight)
     }
 }
