@@ -6,14 +6,10 @@ use super::super::scale::scale_forms;
 use super::super::style::lower_is_better;
 use super::super::table::grouped;
 
-fn signed(value: f64) -> String {
-    format!("{value:+.6}")
-}
-
 pub fn gain_text(gain: &HeldOutGain) -> String {
     let HeldOutGain { before, after, error } = *gain;
     let change = after - before;
-    let text = format!("{before:.6} -> {after:.6}, {} ± {error:.6}", signed(change));
+    let text = format!("{before:.6} -> {after:.6}, {change:+.6} ± {error:.6}");
     // Changes within the error are not highlighted.
     if change.abs() > error { lower_is_better(change, &text) } else { text }
 }
@@ -44,11 +40,10 @@ pub fn strength_lines(start: &Start<'_>) -> String {
     if strength.keeps_prior {
         return out;
     }
-    out += "            penalty     weight   without it\n";
+    out += "            penalty     weight\n";
     for kind in &strength.kinds {
-        let worth = kind.worth.map(signed).unwrap_or_default();
         let weight = if kind.weight > 0.0 { format!("{:.1e}", kind.weight) } else { "0".to_string() };
-        out += &format!("            {:<9} {weight:>8}   {worth:>10}\n", kind.kind.name());
+        out += &format!("            {:<9} {weight:>8}\n", kind.kind.name());
     }
     let (effective, all) = (strength.effective, grouped(strength.coordinates as u64));
     out += &format!("            {effective:.0} effective of {all} parameters\n");

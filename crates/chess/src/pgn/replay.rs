@@ -79,9 +79,8 @@ impl<'a> Replay<'a> {
         self.cursor = TextCursor::new(text, self.cursor.offset());
         while self.cursor.offset() < end {
             let from = self.cursor.offset();
-            let mut parser = pgn_reader::Reader::build(self.cursor.rest())
-                .set_supported_tag_line_length(LONGEST)
-                .finish();
+            let mut parser =
+                pgn_reader::Reader::build(self.cursor.rest()).set_supported_tag_line_length(LONGEST).finish();
             let handed = loop {
                 match parser.read_game(self) {
                     Ok(Some(ParserExit::GameEnded)) => {}

@@ -163,7 +163,6 @@ pub struct PenaltyRow {
     /// Their groups, unless obvious.
     pub of: String,
     pub weight: f64,
-    pub worth: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

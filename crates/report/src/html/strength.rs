@@ -31,21 +31,16 @@ fn section(strength: &StrengthReport) -> Markup {
 
 fn penalties(strength: &StrengthReport) -> Markup {
     let weight = |weight: f64| if weight > 0.0 { format!("{weight:.1e}") } else { "0".to_string() };
-    let judged = strength.penalties.iter().any(|row| row.worth.is_some());
     html! {
         div.scroll { table {
             caption { "Penalties" span.soft { "weight: what a difference of 100 centipawns adds to the loss" } }
-            thead { tr {
-                th scope="col" { "penalty" } th scope="col" { "weight" }
-                @if judged { th scope="col" { "without it, the held-out loss rises by" } }
-            } }
+            thead { tr { th scope="col" { "penalty" } th scope="col" { "weight" } } }
             tbody { @for row in &strength.penalties { tr {
                 th.words scope="row" {
                     (row.name) @if !row.of.is_empty() { ": " (row.of) }
                     span.soft { (row.meaning) }
                 }
                 td { (weight(row.weight)) }
-                @if judged { td { (row.worth.map_or("–".to_string(), |worth| format!("{worth:+.8}"))) } }
             } } }
         } }
     }

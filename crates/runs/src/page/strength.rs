@@ -78,7 +78,6 @@ fn of_kind(kind: &gputexel_tune::KindStrength, config: &RunConfig) -> PenaltyRow
         meaning: meaning(kind.kind).to_string(),
         of: String::new(),
         weight: of_run.map_or(0.0, |penalty| penalty.weight),
-        worth: kind.worth,
     }
 }
 
@@ -96,7 +95,6 @@ fn given(penalties: &[Penalty]) -> Vec<PenaltyRow> {
         meaning: meaning(*kind).to_string(),
         of: groups_text(list),
         weight: *weight,
-        worth: None,
     };
     rows.iter().map(row).collect()
 }
@@ -226,7 +224,7 @@ mod tests {
         assert!(
             report.notes.len() == 1 && report.notes[0].starts_with("The weights of penalties were given.")
         );
-        assert!(report.facts.is_empty() && report.penalties.iter().all(|row| row.worth.is_none()));
+        assert!(report.facts.is_empty());
     }
 
     #[test]

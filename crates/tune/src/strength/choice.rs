@@ -19,7 +19,7 @@ use gputexel_model::{Penalty, PenaltyKind, penalties};
 pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
-    /// True to compute the worth of each penalty, and the curve.
+    /// True to compute the curve and θ without penalties.
     pub details: bool,
     /// Weights that were already chosen, at another K for example, and should be judged as they are, and a z near the
     /// optimum with them.

@@ -126,12 +126,7 @@ impl Chooser<'_> {
                 folds: 0,
                 by_game: false,
                 clusters: 1,
-                kinds: vec![KindStrength {
-                    kind: PenaltyKind::Ridge,
-                    weight: HOLD,
-                    worth: None,
-                    by_fold: Vec::new(),
-                }],
+                kinds: vec![KindStrength { kind: PenaltyKind::Ridge, weight: HOLD, by_fold: Vec::new() }],
                 gain: None,
                 effective: 0.0,
                 coordinates: parameterization.dimension(),
@@ -339,31 +334,20 @@ impl Chooser<'_> {
     ) -> Result<Strength> {
         let Found { model, weights: chosen, .. } = found;
         let Against { before, difference, error } = *against;
-        let without = |i: usize| -> Vec<f64> {
-            let kept = |(at, &weight): (usize, &f64)| if at == i { 0.0 } else { weight };
-            chosen.iter().enumerate().map(kept).collect()
-        };
-        let scaled = |factor: f64| -> Vec<f64> { chosen.iter().map(|weight| factor * weight).collect() };
         let has_effect = |i: usize| chosen[i] > 2.0 * self.least();
-        let mut weightings = Vec::new();
-        if details {
-            weightings.extend((0..self.kinds.len()).filter(|&i| has_effect(i)).map(without));
-            weightings.extend(CURVE.map(scaled));
-        }
-        let mut losses = model.losses(&weightings)?.into_iter();
-        let of_model = if details { model.without(chosen)?.loss } else { f64::NAN };
-        let mut next = || losses.next().map(|loss| loss - of_model);
         let kinds = self.kinds.iter().enumerate().map(|(i, (kind, _))| KindStrength {
             kind: *kind,
             weight: if has_effect(i) { chosen[i] } else { 0.0 },
-            worth: if details && has_effect(i) { next() } else { details.then_some(0.0) },
             by_fold: by_fold.iter().map(|weights| weights[i]).collect(),
         });
         let kinds = kinds.collect();
         let mut curve = Vec::new();
         if details {
-            let change = |factor| Some((factor, next()? + before + difference));
-            curve.extend(CURVE.into_iter().filter_map(change));
+            let scaled = CURVE.map(|factor| chosen.iter().map(|weight| factor * weight).collect());
+            let shift = before + difference - model.without(chosen)?.loss;
+            curve.extend(
+                CURVE.into_iter().zip(model.losses(&scaled)?).map(|(factor, loss)| (factor, loss + shift)),
+            );
             curve.push((1.0, before + difference));
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         }

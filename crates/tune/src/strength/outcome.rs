@@ -2,13 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use gputexel_model::{Penalty, PenaltyKind};
 
-/// The weight of a kind of penalty, and its effect.
+/// The weight of a kind of penalty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KindStrength {
     pub kind: PenaltyKind,
     pub weight: f64,
-    /// Increase of the held-out loss without it, with other weights unchanged, if requested.
-    pub worth: Option<f64>,
     /// The weight that the other folds choose, for each fold: with them, held-out losses are computed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_fold: Vec<f64>,
