@@ -28,8 +28,6 @@ pub enum PriorStrength {
     Weights(String),
 }
 
-/// Number of coordinates above which details of the choice would take too long.
-const DETAILED: usize = 2048;
 /// Factor between tuned scores and the prior's from which they are on another scale.
 const OTHER_SCALE: f64 = 1.25;
 
@@ -150,11 +148,7 @@ impl Decision<'_, '_> {
                     (self.observe)(RunEvent::Warning(&text))?;
                 }
                 None => {
-                    let request = StrengthRequest {
-                        folds: None,
-                        details: config.parameterization().dimension() <= DETAILED,
-                        given: None,
-                    };
+                    let request = StrengthRequest::default();
                     let (data, split, stop) = (self.data, self.split, self.stop);
                     let choose = |backend: &Backend, observe: &mut RunObserver<'_>| {
                         choose_strength(config, data, split, backend, request, stop, &mut |at| {
@@ -254,11 +248,7 @@ impl Decision<'_, '_> {
         if strength.keeps_prior {
             return Ok(());
         }
-        let request = StrengthRequest {
-            folds: Some(strength.folds),
-            details: !strength.curve.is_empty(),
-            given: Some((strength, z)),
-        };
+        let request = StrengthRequest { folds: Some(strength.folds), given: Some((strength, z)) };
         let (data, split, stop) = (self.data, self.split, self.stop);
         let judged = choose_strength(config, data, split, self.backend, request, stop, &mut |_| Ok(()))?;
         // Unchanged, including those without effect.

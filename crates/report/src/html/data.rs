@@ -151,9 +151,6 @@ pub struct StrengthReport {
     pub notes: Vec<String>,
     pub facts: Vec<(String, String)>,
     pub penalties: Vec<PenaltyRow>,
-    /// Held-out loss by factor on all weights, ascending.
-    pub curve: Vec<(f64, f64)>,
-    pub prior_loss: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -55,7 +55,6 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
     if let Some(HeldOutGain { before, after, error }) = strength.gain {
         let change = format!("{before:.8} → {after:.8} ({:+.8} ± {error:.8})", after - before);
         report.facts.push(("held-out loss, prior → result".to_string(), change));
-        report.prior_loss = Some(before);
     }
     if !strength.keeps_prior {
         let all = grouped(strength.coordinates as u64);
@@ -67,7 +66,6 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
         let folds = format!("{} of {} {what}", strength.folds, grouped(strength.clusters));
         report.facts.push(("folds".to_string(), folds));
     }
-    report.curve.clone_from(&strength.curve);
 }
 
 /// Returns a kind whose penalties all have one weight: that of the run, which may have changed with K since the choice.

@@ -19,8 +19,6 @@ use gputexel_model::{Penalty, PenaltyKind, penalties};
 pub struct StrengthRequest<'a> {
     /// Number of folds [default: 5, or 10 for fewer than 2,000 games if scores are linear].
     pub folds: Option<usize>,
-    /// True to compute the curve and θ without penalties.
-    pub details: bool,
     /// Weights that were already chosen, at another K for example, and should be judged as they are, and a z near the
     /// optimum with them.
     pub given: Option<(&'a Strength, &'a [f64])>,
@@ -114,7 +112,7 @@ pub fn choose_strength(
     };
     let without = chooser.nested(&best, &by_fold)?;
     let against = chooser.against(data, &of_prior, &without);
-    let strength = chooser.strength(&best, &by_fold, &against, request.details)?;
+    let strength = chooser.strength(&best, &by_fold, &against)?;
     if let Some(fallback) = evaluator.take_fallback() {
         warnings.push(format!("{}; the choice continued on the {}", fallback.error, fallback.evaluator));
     }

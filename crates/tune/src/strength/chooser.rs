@@ -36,8 +36,6 @@ const AGREEMENT: f64 = 5e-4;
 /// Largest factor by which weights are increased if the gain is uncertain, and number of equal steps to it.
 const STRENGTHENED: f64 = 100.0;
 const STEPS: usize = 64;
-/// Factors on all weights at which the held-out loss is plotted.
-const CURVE: [f64; 4] = [0.01, 0.1, 10.0, 100.0];
 
 pub(super) struct Chooser<'a> {
     pub objective: Objective,
@@ -130,8 +128,6 @@ impl Chooser<'_> {
                 gain: None,
                 effective: 0.0,
                 coordinates: parameterization.dimension(),
-                curve: Vec::new(),
-                unpenalized: Vec::new(),
                 keeps_prior: true,
             },
             penalties,
@@ -330,7 +326,6 @@ impl Chooser<'_> {
         found: &Found,
         by_fold: &[Vec<f64>],
         against: &Against,
-        details: bool,
     ) -> Result<Strength> {
         let Found { model, weights: chosen, .. } = found;
         let Against { before, difference, error } = *against;
@@ -341,22 +336,6 @@ impl Chooser<'_> {
             by_fold: by_fold.iter().map(|weights| weights[i]).collect(),
         });
         let kinds = kinds.collect();
-        let mut curve = Vec::new();
-        if details {
-            let scaled = CURVE.map(|factor| chosen.iter().map(|weight| factor * weight).collect());
-            let shift = before + difference - model.without(chosen)?.loss;
-            curve.extend(
-                CURVE.into_iter().zip(model.losses(&scaled)?).map(|(factor, loss)| (factor, loss + shift)),
-            );
-            curve.push((1.0, before + difference));
-            curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
-        let unpenalized = if details {
-            let step = model.whole(&vec![0.0; chosen.len()], false)?.step;
-            self.parameterization.theta(&added(&found.around, &step))
-        } else {
-            Vec::new()
-        };
         let keeps_prior = difference.is_nan() || difference >= 0.0;
         Ok(Strength {
             folds: self.folded.folds,
@@ -366,8 +345,6 @@ impl Chooser<'_> {
             gain: Some(HeldOutGain { before, after: before + difference, error }),
             effective: model.whole(chosen, true)?.effective,
             coordinates: self.parameterization.dimension(),
-            curve,
-            unpenalized,
             keeps_prior,
         })
     }

@@ -257,17 +257,6 @@ impl FoldModel {
         Ok(self.solved(weights, each))
     }
 
-    /// Computes the held-out losses with several weightings, all folds of all of them side by side.
-    pub fn losses(&self, weightings: &[Vec<f64>]) -> Result<Vec<f64>> {
-        let folds = self.folds.len();
-        let loss = |at: usize| {
-            self.in_fold(at % folds, &weightings[at / folds], |fold, _, step| fold.after(&step).0)
-        };
-        let each = (0..weightings.len() * folds).into_par_iter().with_max_len(1).map(loss);
-        let each: Vec<f64> = each.collect::<Result<_>>()?;
-        Ok(each.chunks(folds).map(|losses| losses.iter().sum::<f64>() / self.whole.weight).collect())
-    }
-
     pub fn steps(&self, weights: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         self.each_fold(|fold| &weights[fold], |_, _, step| step)
     }
@@ -288,20 +277,13 @@ impl FoldModel {
         (0..self.folds.len())
             .into_par_iter()
             .with_max_len(1)
-            .map(|fold| self.in_fold(fold, weights(fold), |_, system, step| of(fold, system, step)))
+            .map(|fold| {
+                let system = self.system(Some(fold), weights(fold))?;
+                let result = of(fold, &system, system.step());
+                self.keep(system);
+                Ok(result)
+            })
             .collect()
-    }
-
-    fn in_fold<T>(
-        &self,
-        fold: usize,
-        weights: &[f64],
-        of: impl FnOnce(&FoldSums, &System, Vec<f64>) -> T,
-    ) -> Result<T> {
-        let system = self.system(Some(fold), weights)?;
-        let result = of(&self.folds[fold], &system, system.step());
-        self.keep(system);
-        Ok(result)
     }
 
     pub fn whole(&self, weights: &[f64], effective: bool) -> Result<WholeFit> {

@@ -38,12 +38,6 @@ pub struct Strength {
     pub gain: Option<HeldOutGain>,
     pub effective: f64,
     pub coordinates: usize,
-    /// Held-out loss by factor on all weights, ascending, if requested.
-    pub curve: Vec<(f64, f64)>,
-    /// θ without any penalty, centipawns, by the quadratic model of the loss, if details were requested: shows the
-    /// effect of penalties.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unpenalized: Vec<f64>,
     /// True if nothing was better than the prior, which is therefore kept.
     pub keeps_prior: bool,
 }
