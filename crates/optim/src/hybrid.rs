@@ -57,7 +57,7 @@ const PAIRS: usize = 20;
 const SUFFICIENT: f64 = 1e-4;
 const ARRIVED: f64 = 1e-11;
 /// A step of Gauss–Newton that lowers the loss by less than this share leaves its matrix as it is.
-const NEAR: f64 = 1e-3;
+const NEAR: f64 = 3e-3;
 /// Share of the loss below which differences are rounding errors of f32.
 const RESOLUTION: f64 = 1e-8;
 /// Fraction of the largest diagonal entry that is added to every diagonal entry.
