@@ -1,7 +1,11 @@
 //! Fits the scale constant K by one-dimensional minimization over scores computed once.
 
+use std::collections::{BTreeMap, HashMap};
+
+use rayon::prelude::*;
+
 use gputexel_dataset::Dataset;
-use gputexel_dataset::objective::{LossKind, Objective};
+use gputexel_dataset::objective::{LossKind, Objective, x_per_cp};
 use gputexel_eval::exact::loss_of_scores;
 use gputexel_io::{Advice, Error, Result};
 
@@ -21,6 +25,10 @@ const SCAN: usize = 24;
 /// of them is looked for.
 const SCANNED: usize = 1 << 15;
 const NEAR: f64 = 0.05;
+/// Positions whose pairs of score and target are counted at a time, and number of different pairs beyond which that does
+/// not pay.
+const CHUNK: usize = 1 << 15;
+const FEW: usize = 1 << 12;
 /// Tolerance in ln K: about what f64 losses can resolve around a minimum.
 const TOLERANCE: f64 = 1e-9;
 
@@ -48,15 +56,16 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
         let reason = "K cannot be fitted where the prior scores every position as 0";
         return Err(Error::Usage(reason.to_string()).advise(give_k()));
     }
+    let losses = ScaleLoss::new(dataset, scores, which, loss);
     let mut evaluations = 0;
     let mut value = |ln_k: f64| {
         evaluations += 1;
-        loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, scores, which)
+        losses.at(ln_k)
     };
     let (low, high) = (K_RANGE.0.ln(), K_RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
     let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
-    let guess = sample(scores, which).and_then(|(scores, which)| {
+    let guess = sample(scores, which).filter(|_| losses.pairs.is_none()).and_then(|(scores, which)| {
         let mut value =
             |ln_k: f64| loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, &scores, &which);
         let best = lowest(&(0..SCAN).map(|i| value(at(i))).collect::<Vec<f64>>());
@@ -92,6 +101,57 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     let ln_k = brent(&mut value, before, middle, after);
     let minimum = value(ln_k);
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
+}
+
+/// The mean loss of positions with known scores as a function of K.
+pub(super) struct ScaleLoss<'a> {
+    dataset: &'a Dataset,
+    scores: &'a [f64],
+    which: &'a [u32],
+    loss: LossKind,
+    /// Score, target and the sum of the weights of each pair of them, if these are few: some hundreds with whole piece
+    /// values.
+    pairs: Option<Vec<[f64; 3]>>,
+}
+
+impl<'a> ScaleLoss<'a> {
+    pub fn new(dataset: &'a Dataset, scores: &'a [f64], which: &'a [u32], loss: LossKind) -> Self {
+        Self { dataset, scores, which, loss, pairs: counted_pairs(dataset, scores, which) }
+    }
+
+    pub fn at(&self, ln_k: f64) -> f64 {
+        let Self { dataset, scores, which, loss, pairs } = self;
+        let k = ln_k.exp();
+        let Some(pairs) = pairs else {
+            return loss_of_scores(dataset, Objective { k, loss: *loss }, scores, which);
+        };
+        let value = |&[score, target, weight]: &[f64; 3]| weight * loss.value(x_per_cp(k) * score, target);
+        pairs.iter().map(value).sum::<f64>() / pairs.iter().map(|pair| pair[2]).sum::<f64>()
+    }
+}
+
+fn counted_pairs(dataset: &Dataset, scores: &[f64], which: &[u32]) -> Option<Vec<[f64; 3]>> {
+    let of_chunk = |(scores, which): (&[f64], &[u32])| {
+        let mut sums = HashMap::new();
+        for (score, &n) in scores.iter().zip(which) {
+            let weight = dataset.weights().get(n as usize).map_or(1.0, |&weight| f64::from(weight));
+            let pair = (score.to_bits(), dataset.results()[n as usize].to_bits());
+            *sums.entry(pair).or_insert(0.0) += weight;
+            if sums.len() > FEW {
+                return None;
+            }
+        }
+        Some(sums)
+    };
+    let chunks = scores.par_chunks(CHUNK).zip(which.par_chunks(CHUNK)).map(of_chunk);
+    let chunks: Vec<HashMap<(u64, u32), f64>> = chunks.collect::<Option<_>>()?;
+    let mut all = BTreeMap::new();
+    for (pair, weight) in chunks.into_iter().flatten() {
+        *all.entry(pair).or_insert(0.0) += weight;
+    }
+    let plain =
+        |((score, target), weight)| [f64::from_bits(score), f64::from(f32::from_bits(target)), weight];
+    (all.len() <= FEW).then(|| all.into_iter().map(plain).collect())
 }
 
 fn sample(scores: &[f64], which: &[u32]) -> Option<(Vec<f64>, Vec<u32>)> {

@@ -1,9 +1,9 @@
 //! The loss as a function of the scale constant K.
 
-use super::scale::{ScaleFit, brent};
-use gputexel_dataset::objective::{LossKind, Objective};
+use super::scale::{ScaleFit, ScaleLoss, brent};
+use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, Layout};
-use gputexel_eval::exact::{exact_scores, loss_of_scores};
+use gputexel_eval::exact::exact_scores;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 
@@ -51,10 +51,11 @@ pub fn scale_curve(
     }
     let which: Vec<u32> = (0..dataset.len() as u32).collect();
     let scores = exact_scores(dataset, theta, &which);
+    let exact = ScaleLoss::new(dataset, &scores, &which, loss);
     let mut evaluations = 0;
     let value = |ln_k: f64| {
         evaluations += 1;
-        loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, &scores, &which)
+        exact.at(ln_k)
     };
     let (ln_k, minimum, at) = refine(&ks, lowest, value);
     let minimum = ScaleFit { k: ln_k.exp(), loss: minimum, evaluations };
