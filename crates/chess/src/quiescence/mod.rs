@@ -103,11 +103,6 @@ impl<'a, E: Evaluation> Quiescence<'a, E> {
         self.nodes
     }
 
-    /// Returns the static evaluation of a position, centipawns from the view of the side to move.
-    pub fn static_score_stm(&self, position: &Chess) -> i32 {
-        self.evaluation.score_stm(&self.evaluation.state(position), position)
-    }
-
     /// Returns the quiescence score, centipawns from the view of the side to move.
     pub fn score_stm(&mut self, position: &Chess) -> Result<i32, NodeLimit> {
         self.begin();

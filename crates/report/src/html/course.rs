@@ -6,7 +6,7 @@ use super::bars::bar;
 use super::data::{RunReport, Step, Swarms};
 use super::heading::record;
 use super::plot::{Axis, Plot, Series, Style};
-use super::{positions, rows};
+use super::rows;
 
 fn with_points(name: &str, points: Vec<(f64, f64)>) -> Series {
     let style = if points.len() <= 30 { Style::Both } else { Style::Line };
@@ -17,7 +17,6 @@ pub(super) fn losses_of_run(report: &RunReport) -> Option<Markup> {
     if report.steps.is_empty() && report.sweep.is_some() {
         return None;
     }
-    let exact = report.diagnostics.as_ref().map(positions::losses);
     Some(html! {
         div.figures {
             div {
@@ -25,7 +24,6 @@ pub(super) fn losses_of_run(report: &RunReport) -> Option<Markup> {
                 @else { (over_steps(report).figure("loss-steps")) }
             }
             div {
-                @if let Some(exact) = exact { (exact) }
                 @if report.conclusion.is_some() { (record(&report.facts)) }
             }
         }

@@ -2,10 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::data::{RunReport, Table};
-use super::number::grouped;
+use super::data::RunReport;
 use super::plot::{Axis, Plot, Series, Style};
-use super::table;
 use crate::diagnostics::{Calibration, Diagnostics, Residual, SetDiagnostics};
 
 type Estimate = fn(&Residual) -> (f64, f64);
@@ -128,17 +126,4 @@ fn residuals(diagnostics: &Diagnostics) -> Markup {
         }
         @if !pieces { p.note { "The dataset does not have the number of pieces of a position." } }
     }
-}
-
-pub(super) fn losses(diagnostics: &Diagnostics) -> Markup {
-    let row = |set: &SetDiagnostics| {
-        let [before, after] = [set.prior_loss, set.loss].map(|loss| format!("{loss:.8}"));
-        let change = format!("{:+.3} %", 100.0 * (set.loss / set.prior_loss - 1.0));
-        vec![set_name(set).to_string(), grouped(set.positions), before, after, change]
-    };
-    table(&Table {
-        caption: "Exact losses".to_string(),
-        header: ["positions", "number", "prior", "result", "change"].map(str::to_string).to_vec(),
-        rows: diagnostics.sets.iter().map(row).collect(),
-    })
 }
