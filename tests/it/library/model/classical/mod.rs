@@ -160,13 +160,13 @@ fn small_boards_match_hand_counts() {
 
 #[test]
 fn the_search_plays_by_the_sum_of_features() {
+    use gputexel::chess::evaluation::Evaluation as _;
     // Integer values: the engine's score of a position is the rounded sum over its row.
     let set = classical();
     let count = set.features.len();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let theta: Vec<f64> = (0..2 * count).map(|_| f64::from(random.random_range(-60..=60))).collect();
     let evaluation = TableEvaluation::try_new(&set, &theta).unwrap();
-    let quiescence = gputexel::chess::quiescence::Quiescence::new(&evaluation);
     let mut row = FeatureRow::default();
     for position in played(4) {
         set.compute(position.board(), position.turn(), &mut row);
@@ -177,7 +177,7 @@ fn the_search_plays_by_the_sum_of_features() {
         let white = phi * (sum(&row.plus, 0) - sum(&row.minus, 0))
             + (1.0 - phi) * (sum(&row.plus, 1) - sum(&row.minus, 1));
         let stm = if position.turn().is_white() { white } else { -white };
-        let shown = f64::from(quiescence.static_score_stm(&position));
+        let shown = f64::from(evaluation.score_stm(&evaluation.state(&position), &position));
         assert!((shown - stm).abs() < 0.5 + 1e-9, "{shown} {stm}");
     }
 }
