@@ -56,16 +56,16 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
         let reason = "K cannot be fitted where the prior scores every position as 0";
         return Err(Error::Usage(reason.to_string()).advise(give_k()));
     }
-    let losses = ScaleLoss::new(dataset, scores, which, loss);
+    let pairs = counted_pairs(dataset, scores, which);
     let mut evaluations = 0;
     let mut value = |ln_k: f64| {
         evaluations += 1;
-        losses.at(ln_k)
+        loss_at_scale(dataset, (scores, which), pairs.as_deref(), Objective { k: ln_k.exp(), loss })
     };
     let (low, high) = (K_RANGE.0.ln(), K_RANGE.1.ln());
     let at = |i: usize| low + (high - low) * i as f64 / (SCAN - 1) as f64;
     let lowest = |scan: &[f64]| (0..SCAN).min_by(|&a, &b| scan[a].total_cmp(&scan[b])).unwrap_or(0);
-    let guess = sample(scores, which).filter(|_| losses.pairs.is_none()).and_then(|(scores, which)| {
+    let guess = sample(scores, which).filter(|_| pairs.is_none()).and_then(|(scores, which)| {
         let mut value =
             |ln_k: f64| loss_of_scores(dataset, Objective { k: ln_k.exp(), loss }, &scores, &which);
         let best = lowest(&(0..SCAN).map(|i| value(at(i))).collect::<Vec<f64>>());
@@ -103,34 +103,22 @@ pub fn fit_scale(dataset: &Dataset, scores: &[f64], which: &[u32], loss: LossKin
     Ok(ScaleFit { k: ln_k.exp(), loss: minimum, evaluations })
 }
 
-/// The mean loss of positions with known scores as a function of K.
-pub(super) struct ScaleLoss<'a> {
-    dataset: &'a Dataset,
-    scores: &'a [f64],
-    which: &'a [u32],
-    loss: LossKind,
-    /// Score, target and the sum of the weights of each pair of them, if these are few: some hundreds with whole piece
-    /// values.
-    pairs: Option<Vec<[f64; 3]>>,
+/// Computes the mean loss of the positions `which` with known scores; `pairs` are those of [`counted_pairs`].
+pub(super) fn loss_at_scale(
+    dataset: &Dataset,
+    (scores, which): (&[f64], &[u32]),
+    pairs: Option<&[[f64; 3]]>,
+    objective: Objective,
+) -> f64 {
+    let Some(pairs) = pairs else { return loss_of_scores(dataset, objective, scores, which) };
+    let x_per_cp = x_per_cp(objective.k);
+    let value = |&[score, target, weight]: &[f64; 3]| weight * objective.loss.value(x_per_cp * score, target);
+    pairs.iter().map(value).sum::<f64>() / pairs.iter().map(|pair| pair[2]).sum::<f64>()
 }
 
-impl<'a> ScaleLoss<'a> {
-    pub fn new(dataset: &'a Dataset, scores: &'a [f64], which: &'a [u32], loss: LossKind) -> Self {
-        Self { dataset, scores, which, loss, pairs: counted_pairs(dataset, scores, which) }
-    }
-
-    pub fn at(&self, ln_k: f64) -> f64 {
-        let Self { dataset, scores, which, loss, pairs } = self;
-        let k = ln_k.exp();
-        let Some(pairs) = pairs else {
-            return loss_of_scores(dataset, Objective { k, loss: *loss }, scores, which);
-        };
-        let value = |&[score, target, weight]: &[f64; 3]| weight * loss.value(x_per_cp(k) * score, target);
-        pairs.iter().map(value).sum::<f64>() / pairs.iter().map(|pair| pair[2]).sum::<f64>()
-    }
-}
-
-fn counted_pairs(dataset: &Dataset, scores: &[f64], which: &[u32]) -> Option<Vec<[f64; 3]>> {
+/// Returns score, target and the sum of the weights of each pair of them, if these are few: some hundreds with whole
+/// piece values.
+pub(super) fn counted_pairs(dataset: &Dataset, scores: &[f64], which: &[u32]) -> Option<Vec<[f64; 3]>> {
     let of_chunk = |(scores, which): (&[f64], &[u32])| {
         let mut sums = HashMap::new();
         for (score, &n) in scores.iter().zip(which) {

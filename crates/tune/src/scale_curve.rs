@@ -1,7 +1,7 @@
 //! The loss as a function of the scale constant K.
 
-use super::scale::{ScaleFit, ScaleLoss, brent};
-use gputexel_dataset::objective::LossKind;
+use super::scale::{ScaleFit, brent, counted_pairs, loss_at_scale};
+use gputexel_dataset::objective::{LossKind, Objective};
 use gputexel_dataset::{Dataset, Layout};
 use gputexel_eval::exact::exact_scores;
 use gputexel_eval::{Evaluator, Population, Request};
@@ -51,11 +51,11 @@ pub fn scale_curve(
     }
     let which: Vec<u32> = (0..dataset.len() as u32).collect();
     let scores = exact_scores(dataset, theta, &which);
-    let exact = ScaleLoss::new(dataset, &scores, &which, loss);
+    let pairs = counted_pairs(dataset, &scores, &which);
     let mut evaluations = 0;
     let value = |ln_k: f64| {
         evaluations += 1;
-        exact.at(ln_k)
+        loss_at_scale(dataset, (&scores, &which), pairs.as_deref(), Objective { k: ln_k.exp(), loss })
     };
     let (ln_k, minimum, at) = refine(&ks, lowest, value);
     let minimum = ScaleFit { k: ln_k.exp(), loss: minimum, evaluations };

@@ -3,7 +3,7 @@
 use gputexel_io::some_of;
 use gputexel_model::{Penalty, PenaltyKind};
 use gputexel_report::{PenaltyRow, StrengthReport, grouped};
-use gputexel_tune::{HeldOutGain, RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength};
+use gputexel_tune::{RunConfig, RunRecord, ScaleMode, ScaleRecord, StartsRecord, Strength};
 
 /// Maximum number of groups listed by name; of more, only the number is given.
 const NAMED: usize = 12;
@@ -47,24 +47,14 @@ fn chosen(report: &mut StrengthReport, strength: &Strength, config: &RunConfig) 
             None => "There was nothing to hold out and judge weights by: the prior is kept.".to_string(),
         });
     } else {
+        let [clusters, all] = [strength.clusters, strength.coordinates as u64].map(grouped);
         report.notes.push(format!(
-            "Weights were chosen by the loss of {what} that were held out in turn. {ABOUT_PENALTIES}"
+            "Weights were chosen by the loss of {clusters} {what}, held out in {} folds in turn. {ABOUT_PENALTIES}",
+            strength.folds
         ));
         report.penalties = strength.kinds.iter().map(|kind| of_kind(kind, config)).collect();
-    }
-    if let Some(HeldOutGain { before, after, error }) = strength.gain {
-        let change = format!("{before:.8} → {after:.8} ({:+.8} ± {error:.8})", after - before);
-        report.facts.push(("held-out loss, prior → result".to_string(), change));
-    }
-    if !strength.keeps_prior {
-        let all = grouped(strength.coordinates as u64);
-        report
-            .facts
-            .push(("effective parameters".to_string(), format!("{:.0} of {all}", strength.effective)));
-    }
-    if strength.folds > 0 {
-        let folds = format!("{} of {} {what}", strength.folds, grouped(strength.clusters));
-        report.facts.push(("folds".to_string(), folds));
+        let effective = format!("{:.0} of {all}", strength.effective);
+        report.facts.push(("effective parameters".to_string(), effective));
     }
 }
 

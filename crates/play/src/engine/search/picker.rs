@@ -62,9 +62,7 @@ impl Picker {
 
     /// Captures and promotions only; `with_losing` includes those that lose material.
     pub(super) fn captures(table: Option<Move>, with_losing: bool) -> Self {
-        let mut picker = Self::new(table, [None; 2], [None; 2]);
-        (picker.with_quiets, picker.with_losing) = (false, with_losing);
-        picker
+        Self { with_quiets: false, with_losing, ..Self::new(table, [None; 2], [None; 2]) }
     }
 
     /// The moves to come are captures that lose material.
