@@ -66,7 +66,7 @@ fn pages_show_chosen_weights_and_their_effect() {
         assert!(row.split("</tr>").next().unwrap().ends_with(&format!("<td>{weight}</td>")), "{row}");
     }
     let gain = |key: &str| format!("{:.8}", strength["gain"][key].f64());
-    assert!(text.contains(&format!("<dd>{} → {} (", gain("before"), gain("after"))), "{text}");
+    assert!(html.contains(&format!("<dd>{} → {} (", gain("before"), gain("after"))));
     let effective = strength["effective"].f64();
     assert!(text.contains(&format!("<dd>{effective:.0} of {}</dd>", strength["coordinates"])));
     // The scale of the scores, by its definition.
