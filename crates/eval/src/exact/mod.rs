@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 14;
 
 /// Computes scores of the positions `which`, centipawns, White's view.
 pub fn exact_scores(dataset: &Dataset, theta: &[f64], which: &[u32]) -> Vec<f64> {
-    scores(dataset, &[theta], |_| 0, which.par_iter().map(|&n| n as usize))
+    exact_scores_of(dataset, &[theta], |_| 0, which)
 }
 
 /// Computes scores of the positions `which`, each under the one of `thetas` that `theta_of` names by its index.

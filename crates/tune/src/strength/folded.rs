@@ -56,8 +56,8 @@ impl Folded {
             Some(at) if Some(split.part_of(n)) != held_out => at,
             _ => count,
         };
-        let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), part_of)?;
-        let parts = (0..data.len()).into_par_iter().map(|n| part_of(n) as u32).collect();
+        let parts: Vec<u32> = (0..data.len()).into_par_iter().map(|n| part_of(n) as u32).collect();
+        let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), |n| parts[n] as usize)?;
         let mut order: Vec<(u32, u32)> = training.iter().copied().zip(0..).collect();
         order.par_sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, training, parts, order }))

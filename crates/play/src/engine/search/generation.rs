@@ -246,12 +246,9 @@ impl Legality {
     }
 
     fn king<const CAPTURES: bool>(&self, board: &Board, targets: Bitboard, push: &mut impl FnMut(Move)) {
-        for to in attacks::king_attacks(self.king) & targets {
-            if self.is_safe_for_king(board, to) {
-                let capture = if CAPTURES { board.role_at(to) } else { None };
-                push(Move::Normal { role: Role::King, from: self.king, capture, to, promotion: None });
-            }
-        }
+        let targets = attacks::king_attacks(self.king) & targets;
+        let safe = targets.into_iter().filter(|&to| self.is_safe_for_king(board, to)).collect();
+        self.officer::<CAPTURES>(board, Role::King, safe, attacks::king_attacks, push);
     }
 
     fn is_safe_for_king(&self, board: &Board, to: Square) -> bool {
