@@ -295,14 +295,9 @@ mod tests {
                         }
                         Some((program, values)) => {
                             let mut sums = vec![[0.0; 2]; program.slots()];
-                            let mut present = 1;
-                            let signed = row.plus.iter().map(|id| (id, 1.0));
-                            for (&id, sign) in signed.chain(row.minus.iter().map(|id| (id, -1.0))) {
-                                let slot = program.slot_of_column(usize::from(id));
-                                present |= 1 << slot;
-                                let [mg, eg] = values[usize::from(id)];
-                                sums[slot] = [sums[slot][0] + sign * mg, sums[slot][1] + sign * eg];
-                            }
+                            let signed = row.plus.iter().map(|&id| (id, 1.0));
+                            let signed = signed.chain(row.minus.iter().map(|&id| (id, -1.0)));
+                            let present = 1 | program.sum_up(signed, |column| values[column], &mut sums);
                             active += usize::from(sums[1][0] > 0.0 || sums[2][0] > 0.0);
                             reduced += usize::from((1.0..64.0).contains(&sums[4][1]));
                             program.score(&sums, present, Taper { mg: phi, eg: 1.0 - phi })

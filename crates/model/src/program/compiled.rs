@@ -20,6 +20,8 @@ pub struct CompiledProgram {
     /// First column of each slot, and the number of columns.
     starts: Vec<u32>,
     feature_of: Vec<u16>,
+    /// By column.
+    slots: Vec<u8>,
     slot_of: Vec<usize>,
     /// Terms that go into sums, each after those that go into what it takes.
     inner_terms: Vec<usize>,
@@ -32,6 +34,7 @@ impl CompiledProgram {
             features,
             starts: vec![0, features as u32],
             feature_of: (0..features as u16).collect(),
+            slots: vec![LINEAR as u8; features],
             slot_of: Vec::new(),
             inner_terms: Vec::new(),
             program,
@@ -41,6 +44,7 @@ impl CompiledProgram {
             compiled.slot_of.push(compiled.starts.len() - 1);
             for _ in 0..accumulator.slots() {
                 compiled.feature_of.extend_from_slice(&accumulator.features);
+                compiled.slots.resize(compiled.feature_of.len(), compiled.starts.len() as u8 - 1);
                 compiled.starts.push(compiled.feature_of.len() as u32);
             }
         }
@@ -82,14 +86,13 @@ impl CompiledProgram {
         self.starts[slot] as usize..self.starts[slot + 1] as usize
     }
 
-    #[inline]
     pub fn slot_starts(&self) -> &[u32] {
         &self.starts
     }
 
     #[inline]
     pub fn slot_of_column(&self, column: usize) -> usize {
-        self.starts.partition_point(|&start| start as usize <= column) - 1
+        usize::from(self.slots[column])
     }
 
     #[inline]
@@ -109,19 +112,19 @@ impl CompiledProgram {
         first..first + self.program.accumulators[accumulator].slots()
     }
 
+    /// The accumulator that a slot belongs to; `None` for the linear part.
+    pub fn accumulator_of(&self, slot: usize) -> Option<usize> {
+        (0..self.slot_of.len()).find(|&accumulator| self.slots_of(accumulator).contains(&slot))
+    }
+
     pub fn slot_name(&self, slot: usize) -> String {
-        let found = (0..self.slot_of.len()).find(|&a| self.slots_of(a).contains(&slot));
-        found.map_or_else(
-            || "linear".to_string(),
-            |index| {
-                let accumulator = &self.program.accumulators[index];
-                match (accumulator.sides, slot - self.slot_of[index]) {
-                    (false, _) => accumulator.name.clone(),
-                    (true, 0) => format!("{}.white", accumulator.name),
-                    (true, _) => format!("{}.black", accumulator.name),
-                }
-            },
-        )
+        let Some(index) = self.accumulator_of(slot) else { return "linear".to_string() };
+        let accumulator = &self.program.accumulators[index];
+        match (accumulator.sides, slot - self.slot_of[index]) {
+            (false, _) => accumulator.name.clone(),
+            (true, 0) => format!("{}.white", accumulator.name),
+            (true, _) => format!("{}.black", accumulator.name),
+        }
     }
 
     /// Adds the entries of a row, columns and coefficients, to the sums of its slots.

@@ -125,11 +125,12 @@ pub struct Term {
     pub steps: f64,
 }
 
-fn one() -> f64 {
+/// A default of schemas and programs.
+pub fn one() -> f64 {
     1.0
 }
 
-fn is_one(x: &f64) -> bool {
+pub fn is_one(x: &f64) -> bool {
     *x == 1.0
 }
 

@@ -120,39 +120,45 @@ impl WithSimd for TileItem<'_> {
         let mut sums: Sums<Lanes> = [[zero; 2]; MAX_SLOTS];
         let mut slopes = sums;
         let mut pending = 0;
-        self.rows.visit(self.positions.clone(), |bucket, position, row| {
+        // Loops, because the body of a closure is not compiled for the instruction set.
+        for (bucket, positions) in layout.buckets_in(self.positions.clone()) {
             let part = bucket.part - self.parts.start;
-            let present = self.rows.sums(row, &self.parameters.table, &mut sums);
             let taper = self.rows.taper(bucket);
-            let mut score = match self.gradients {
-                true => program.score_and_slopes(&sums, present, taper, &mut slopes),
-                false => program.score(&sums, present, taper),
-            };
-            if let Some(&offset) = layout.offsets().get(position) {
-                score = score + Lanes([offset; WIDTH]);
-            }
-            let (target, mut weight) = self.target(position);
-            let (value, slope) = self.loss_and_slope(simd, loss, score, target);
-            for lane in 0..WIDTH {
-                out.losses[part][lane] += f64::from(value.0[lane] * weight.0[lane]);
-                out.weights[part][lane] += f64::from(weight.0[lane]);
-            }
-            if self.gradients {
-                if let Some(&factor) = self.parameters.part_weights.get(part) {
-                    weight = weight * factor;
+            for shape in layout.shapes_in(positions) {
+                for (i, position) in shape.positions.clone().enumerate() {
+                    let row = self.rows.row(&shape, i);
+                    let present = self.rows.sums(row, &self.parameters.table, &mut sums);
+                    let mut score = match self.gradients {
+                        true => program.score_and_slopes(&sums, present, taper, &mut slopes),
+                        false => program.score(&sums, present, taper),
+                    };
+                    if let Some(&offset) = layout.offsets().get(position) {
+                        score = score + Lanes([offset; WIDTH]);
+                    }
+                    let (target, mut weight) = self.target(position);
+                    let (value, slope) = self.loss_and_slope(simd, loss, score, target);
+                    for lane in 0..WIDTH {
+                        out.losses[part][lane] += f64::from(value.0[lane] * weight.0[lane]);
+                        out.weights[part][lane] += f64::from(weight.0[lane]);
+                    }
+                    if self.gradients {
+                        if let Some(&factor) = self.parameters.part_weights.get(part) {
+                            weight = weight * factor;
+                        }
+                        let outer = slope * weight;
+                        for slope in slopes[..program.slots()].as_flattened_mut() {
+                            *slope = *slope * outer;
+                        }
+                        self.rows.scatter(row, &slopes, &mut gradient);
+                        pending += 1;
+                        if pending == FLUSH {
+                            flush(&mut gradient, &mut out.gradient);
+                            pending = 0;
+                        }
+                    }
                 }
-                let outer = slope * weight;
-                for slope in slopes[..program.slots()].as_flattened_mut() {
-                    *slope = *slope * outer;
-                }
-                self.rows.scatter(row, &slopes, &mut gradient);
-                pending += 1;
-                if pending == FLUSH {
-                    flush(&mut gradient, &mut out.gradient);
-                    pending = 0;
-                }
             }
-        });
+        }
         flush(&mut gradient, &mut out.gradient);
         out
     }

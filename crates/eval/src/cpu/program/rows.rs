@@ -37,7 +37,7 @@ impl<'a> Rows<'a> {
     }
 
     #[inline(always)]
-    fn row(self, shape: &Shape, i: usize) -> Row<'a> {
+    pub fn row(self, shape: &Shape, i: usize) -> Row<'a> {
         let length = shape.row_length();
         let start = shape.first_entry + i * length;
         let (plus, minus) = self.layout.ids()[start..start + length].split_at(shape.plus);
