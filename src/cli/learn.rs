@@ -28,7 +28,7 @@ const GAME_NODES: u64 = 300;
 const MATCH_NODES: u64 = 1000;
 /// One in this many evaluated positions is drawn: about thirty from a game.
 const ONE_IN: u64 = 512;
-/// Rounds that make do with fewer games and shorter searches for labels.
+/// Rounds that make do with shorter searches for labels.
 const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
 /// Rounds in a row without a gain after which learning ends.
@@ -95,7 +95,8 @@ struct Start {
     /// Games of a round [default: 6000, and twice as many after a round without a gain]
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Nodes per position for labels [default: 2000, and twice as many after a round without a gain]
+    /// Nodes per position for labels [default: 2000, four times as many from the fourth round, and twice as many after a
+    /// round without a gain]
     #[arg(long, value_name = "N")]
     label_nodes: Option<u64>,
     /// Games of each match [default: 1000]
@@ -347,12 +348,12 @@ impl Learning<'_> {
         Ok(done)
     }
 
-    /// Games of a round, and nodes for labels: twice as many once the first gains are made, and again after each
-    /// round without one.
+    /// Games of a round, and nodes for labels: four times as many of these once the first gains are made, and twice as
+    /// many of both after each round without one.
     fn effort(&self, round: u32, failed: usize) -> (u64, u64) {
-        let factor = if round > QUICK { 2 } else { 1 } << failed;
-        let more = |given: Option<u64>, own: u64| given.unwrap_or(own).saturating_mul(factor);
-        (more(self.start.games, 6000), more(self.start.label_nodes, 2000))
+        let deeper = if round > QUICK { 4 } else { 1 };
+        let more = |given: Option<u64>, own: u64| given.unwrap_or(own).saturating_mul(1 << failed);
+        (more(self.start.games, 6000), more(self.start.label_nodes, 2000).saturating_mul(deeper))
     }
 
     /// Writes `labeled.fens` in a folder.
