@@ -159,12 +159,7 @@ fn describe_evaluation(text: &mut String, findings: &Findings, args: &CheckArgs)
         "            mean absolute difference {:.3} cp, mean difference {:+.3} cp\n",
         found.mean_size_cp, found.mean_difference_cp
     );
-    if let (Some(count @ 1..), Some(largest)) = (found.near_kinks, found.largest_near_kink_cp) {
-        *text += &format!(
-            "            {} more differ near a kink or jump, by up to {largest:.1} cp: rounding may be the cause\n",
-            grouped(count)
-        );
-    }
+    *text += &rounding(found.near_kinks, found.rounded.as_ref(), &args.inputs, args.schema.is_some());
     *text += &explained(found.explanation.as_ref());
     *text += &untested(found.untested.as_ref());
     if found.worst.is_empty() {
@@ -219,19 +214,31 @@ fn untested(untested: Option<&Untested>) -> String {
 pub(super) fn outliers(worst: &[Outlier], names: [&str; 2], inputs: &[PathBuf], traces: bool) -> String {
     let mut rows = vec![row(&[names[0], names[1], "difference", "where"])];
     rows.extend(worst.iter().map(|one| {
-        let place = match inputs.get(one.source) {
-            Some(path) if traces => format!("{}:{}", path.display(), one.at),
-            _ => format!("position {}", one.at),
-        };
         vec![
             format!("{:.2}", one.printed_cp),
             format!("{:.2}", one.computed_cp),
             format!("{:+.2}", one.difference()),
-            // In a cell of its own, a comment that starts with a digit would be right-aligned.
-            format!("{place}  {}", one.comment),
+            place(one, inputs, traces),
         ]
     }));
     aligned(&rows, 2)
+}
+
+/// A line for positions that differ by no more than rounding may lead to, near a kink or jump or in what is played.
+pub(super) fn rounding(count: u64, one: Option<&Outlier>, inputs: &[PathBuf], traces: bool) -> String {
+    let line = |one: &Outlier| {
+        let (count, by, place) = (grouped(count), one.difference(), place(one, inputs, traces));
+        format!("            rounding may explain {count} differences, at most {by:+.1} cp: {place}\n")
+    };
+    one.map_or_else(String::new, line)
+}
+
+/// In a cell of its own, a comment that starts with a digit would be right-aligned.
+fn place(one: &Outlier, inputs: &[PathBuf], traces: bool) -> String {
+    match inputs.get(one.source) {
+        Some(path) if traces => format!("{}:{}  {}", path.display(), one.at, one.comment),
+        _ => format!("position {}  {}", one.at, one.comment),
+    }
 }
 
 fn describe_labels(text: &mut String, findings: &Findings) {

@@ -60,13 +60,11 @@ pub struct EvaluationFindings {
     /// Positions with a printed evaluation.
     pub compared: u64,
     pub differing: u64,
-    /// For a nonlinear evaluation, those that differ as much near one of its kinks or jumps, where the
-    /// engine's rounding may be the cause.
+    /// Those that differ as much near a kink or jump of the evaluation, where the engine's rounding may be the cause.
+    pub near_kinks: u64,
+    /// The one of them with the largest difference.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub near_kinks: Option<u64>,
-    /// The largest of their differences, centipawns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub largest_near_kink_cp: Option<f64>,
+    pub rounded: Option<Outlier>,
     /// Largest difference that still counts as equal, centipawns.
     pub tolerance_cp: f64,
     /// Mean of computed − printed, centipawns.
@@ -86,7 +84,7 @@ pub struct EvaluationFindings {
 }
 
 impl EvaluationFindings {
-    fn new(comparison: &Comparison, linear: bool, tolerance_cp: f64) -> Option<Self> {
+    fn new(comparison: &Comparison, tolerance_cp: f64) -> Option<Self> {
         let count = comparison.compared;
         if count == 0 {
             return None;
@@ -95,8 +93,8 @@ impl EvaluationFindings {
         Some(Self {
             compared: count,
             differing: comparison.differing,
-            near_kinks: (!linear).then_some(comparison.near_kinks),
-            largest_near_kink_cp: (!linear).then_some(comparison.largest_near_kink),
+            near_kinks: comparison.near_kinks,
+            rounded: comparison.rounded.clone(),
             tolerance_cp,
             mean_difference_cp: comparison.sum / count as f64,
             mean_size_cp: comparison.sum_absolute / count as f64,
@@ -166,8 +164,7 @@ pub fn check(
     reference: &Reference,
     settings: CheckSettings,
 ) -> Result<Findings> {
-    let mut evaluation =
-        EvaluationFindings::new(comparison, data.program().is_none(), reference.tolerance_cp);
+    let mut evaluation = EvaluationFindings::new(comparison, reference.tolerance_cp);
     if let Some(found) = &mut evaluation {
         found.untested = Untested::new(data, theta);
     }

@@ -13,7 +13,7 @@ use gputexel::model::ValueChange;
 use gputexel::run::{are_datasets, datasets_of};
 use gputexel::tables::sources::start_of;
 
-use super::check::{explained, outliers, unusable};
+use super::check::{explained, outliers, rounding, unusable};
 use super::context::Context;
 use super::output::print_result;
 use super::reading_progress::with_progress;
@@ -27,6 +27,8 @@ const UNSEEN: usize = 6;
 const CLAIMED: f64 = 0.5;
 /// Differences up to this many centipawns may be those of roundings.
 const ROUNDINGS_CP: f64 = 3.0;
+/// Mean of what rounding explains: a division or two lose half a centipawn each.
+const COARSE_CP: f64 = 1.5;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -246,12 +248,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         found.mean_size_cp,
         found.largest_cp
     );
-    if found.near_kinks > 0 && !is_played {
-        text += &format!(
-            "            {} more differ near a kink or jump, by no more than rounding may\n",
-            grouped(found.near_kinks)
-        );
-    }
+    text += &rounding(found.near_kinks, found.rounded.as_ref(), &args.inputs, args.schema.is_some());
     if let Some(differing) = found.differing_from_start {
         text += &format!(
             "            {} are those of the values from before\n",
@@ -280,6 +277,10 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         text += &format!("not shown   {unseen}\n");
     }
     match &found.verdict {
+        Verdict::Tuned if args.params.is_none() && found.mean_size_cp > COARSE_CP => {
+            text += "unclear     rounding explains so much that other differences would not show: let 'one' of sigmoid, scale and \
+                     share be large, and divide by it last\n";
+        }
         Verdict::Tuned if args.params.is_none() => text += "verified    what is recorded is what is played\n",
         Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
         Verdict::Other => {

@@ -11,7 +11,7 @@ use gputexel_dataset::{self as dataset, Dataset};
 use gputexel_ingest::conversion::ConversionSettings;
 use gputexel_ingest::extraction::{ExtractSettings, Hooks, extract};
 use gputexel_ingest::trace::{
-    CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
+    Comparison, CompiledSchema, ImportSettings, Outlier, PositionFacts, Reference, SourceReport, import,
 };
 use gputexel_ingest::tracing::{TraceCommand, Tracing, import_traced};
 use gputexel_io::{Advice, Error, Result};
@@ -96,6 +96,9 @@ pub struct Verification {
     /// Mean absolute difference from the tuned values, centipawns.
     pub mean_size_cp: f64,
     pub largest_cp: f64,
+    /// The position where rounding explains the largest difference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounded: Option<Outlier>,
     /// The largest differences from the tuned values.
     pub worst: Vec<Outlier>,
     /// Changes in the rows since before; `None` if there is nothing to compare with.
@@ -118,7 +121,7 @@ impl VerificationRequest {
         check_tolerance(self.tolerance_cp)?;
         let file = self.params.as_deref().map(ParameterFile::read).transpose()?;
         let file = file.as_ref();
-        let Read { data, printed, sources, set, tuned, worst, facts } = self.read(file, hooks)?;
+        let Read { data, printed, sources, set, tuned, compared: read, facts } = self.read(file, hooks)?;
         if !printed.iter().any(|value| !value.is_nan()) {
             let text = match self.kind {
                 EvaluationKind::Positions => {
@@ -146,7 +149,7 @@ impl VerificationRequest {
         let mut out = compared.verify(&tuned, start.as_deref())?;
         // They were compared with rounded values while being read, and have line numbers.
         if out.whole && sources.is_some() {
-            out.worst = worst;
+            (out.worst, out.rounded) = (read.worst, read.rounded);
         }
         if out.differing > 0 {
             out.worst.retain(|one| one.difference().abs() > self.tolerance_cp);
@@ -214,8 +217,8 @@ impl VerificationRequest {
         let set = data.metadata().feature_set.clone();
         let tuned = self.values(file, &set)?;
         let printed = data.static_evaluations().to_vec();
-        let (worst, facts) = (report.comparison.worst, report.facts);
-        Ok(Read { data, printed, sources: Some(report.sources), set, tuned, worst, facts })
+        let (compared, facts) = (report.comparison, report.facts);
+        Ok(Read { data, printed, sources: Some(report.sources), set, tuned, compared, facts })
     }
 
     fn read_datasets(&self, file: Option<&ParameterFile>) -> Result<Read> {
@@ -223,7 +226,8 @@ impl VerificationRequest {
         let set = data.metadata().feature_set.clone();
         let tuned = self.values(file, &set)?;
         let printed = data.static_evaluations().to_vec();
-        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
+        let (compared, facts) = (Comparison::default(), Vec::new());
+        Ok(Read { data, printed, sources: None, set, tuned, compared, facts })
     }
 
     fn read_positions(&self, file: Option<&ParameterFile>, hooks: &mut Hooks<'_>) -> Result<Read> {
@@ -241,7 +245,8 @@ impl VerificationRequest {
         extract(&self.inputs, &settings, &path, hooks)?;
         let data = dataset::read(&path)?;
         let printed = data.search_scores().to_vec();
-        Ok(Read { data, printed, sources: None, set, tuned, worst: Vec::new(), facts: Vec::new() })
+        let (compared, facts) = (Comparison::default(), Vec::new());
+        Ok(Read { data, printed, sources: None, set, tuned, compared, facts })
     }
 }
 
@@ -253,8 +258,8 @@ struct Read {
     set: FeatureSet,
     /// The tuned values, θ in the order of the feature set.
     tuned: Vec<f64>,
-    /// The largest differences from them, rounded, with the lines of traces.
-    worst: Vec<Outlier>,
+    /// With them, rounded, and with the lines of traces.
+    compared: Comparison,
     facts: Vec<PositionFacts>,
 }
 
@@ -288,7 +293,8 @@ impl Compared<'_> {
                 .worst
                 .first()
                 .map_or(0.0, |one| one.difference().abs())
-                .max(found.largest_near_kink),
+                .max(found.largest_rounded()),
+            rounded: found.rounded,
             worst: found.worst,
             rows: None,
             unseen: Vec::new(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::parameters::SchemaParameter;
 use gputexel_model::Phases;
-use gputexel_model::program::{FactorTarget, Phase};
+use gputexel_model::program::{FactorTarget, Phase, is_one, one};
 
 /// A sum of parameters × coefficients apart from the linear part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,15 +189,6 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
 
 fn inner<T: DeserializeOwned, E: serde::de::Error>(value: Value) -> Result<T, E> {
     T::deserialize(value).map_err(|error: serde_json::Error| E::custom(error))
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it like this")]
-fn is_one(value: &f64) -> bool {
-    *value == 1.0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it like this")]

@@ -255,8 +255,8 @@ pub struct Comparison {
     pub differing: u64,
     /// Number that differ by more than the tolerance, but no more than rounding may lead to.
     pub near_kinks: u64,
-    /// Largest absolute difference of those, centipawns.
-    pub largest_near_kink: f64,
+    /// The one of those with the largest difference.
+    pub rounded: Option<Outlier>,
     pub sum: f64,
     pub sum_absolute: f64,
     /// The largest differences, largest first.
@@ -287,9 +287,16 @@ impl Comparison {
         self.sum += difference;
         self.sum_absolute += difference.abs();
         self.evaluations.add(printed_cp, computed_cp);
+        let outlier = || {
+            let shortened = &comment[..comment.len().min(COMMENT_BYTES)];
+            let comment = String::from_utf8_lossy(shortened).into_owned();
+            Outlier { at, source: 0, printed_cp, computed_cp, comment }
+        };
         if is_rounding {
             self.near_kinks += 1;
-            self.largest_near_kink = self.largest_near_kink.max(difference.abs());
+            if difference.abs() > self.largest_rounded() {
+                self.rounded = Some(outlier());
+            }
             return;
         }
         if difference.abs() > reference.tolerance_cp {
@@ -297,13 +304,15 @@ impl Comparison {
         }
         let least = self.worst.last().map_or(0.0, |last| last.difference().abs());
         if difference != 0.0 && (self.worst.len() < WORST || difference.abs() > least) {
-            let shortened = &comment[..comment.len().min(COMMENT_BYTES)];
-            let comment = String::from_utf8_lossy(shortened).into_owned();
-            let outlier = Outlier { at, source: 0, printed_cp, computed_cp, comment };
             let place = self.worst.partition_point(|other| other.difference().abs() >= difference.abs());
-            self.worst.insert(place, outlier);
+            self.worst.insert(place, outlier());
             self.worst.truncate(WORST);
         }
+    }
+
+    /// Largest absolute difference that rounding may lead to, centipawns.
+    pub fn largest_rounded(&self) -> f64 {
+        self.rounded.as_ref().map_or(0.0, |one| one.difference().abs())
     }
 
     /// Says if evaluations predict results when one side is to move, and contradict them when the other is.
@@ -319,7 +328,9 @@ impl Comparison {
         self.compared += other.compared;
         self.differing += other.differing;
         self.near_kinks += other.near_kinks;
-        self.largest_near_kink = self.largest_near_kink.max(other.largest_near_kink);
+        if other.largest_rounded() > self.largest_rounded() {
+            self.rounded = other.rounded.clone().map(|one| Outlier { source, ..one });
+        }
         self.sum += other.sum;
         self.sum_absolute += other.sum_absolute;
         self.evaluations.merge(&other.evaluations);

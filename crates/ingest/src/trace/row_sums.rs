@@ -1,6 +1,6 @@
 //! Sums of a row, the input of a program.
 
-use gputexel_model::program::{CompiledProgram, LINEAR};
+use gputexel_model::program::CompiledProgram;
 
 /// Largest magnitude of a sum or score, centipawns: evaluators compute in f32, which can represent its
 /// square.
@@ -47,14 +47,10 @@ pub(super) fn is_usable(score: f64) -> bool {
 /// coefficient changes its sign.
 pub(super) fn exchanged(program: &CompiledProgram, column: u16) -> (u16, bool) {
     let slot = program.slot_of_column(usize::from(column));
-    if slot == LINEAR {
-        return (column, true);
+    let width = program.slot_columns(slot).len() as u16;
+    match program.accumulator_of(slot).map(|own| program.slots_of(own)) {
+        None => (column, true),
+        Some(slots) if slots.len() < 2 => (column, false),
+        Some(slots) => (if slot == slots.start { column + width } else { column - width }, false),
     }
-    let both = (0..program.program().accumulators.len()).map(|index| program.slots_of(index));
-    let both = both.filter(|slots| slots.len() == 2 && slots.contains(&slot));
-    let shift = both.map(|slots| {
-        let width = program.slot_columns(slot).len();
-        if slot == slots.start { width as i32 } else { -(width as i32) }
-    });
-    ((i32::from(column) + shift.sum::<i32>()) as u16, false)
 }

@@ -59,8 +59,11 @@ impl Schema {
             let reason = "the source of numbers is not found around the program, from here or in folders beside it: run from \
                           where it was compiled";
             let first = paths.first().ok_or_else(|| Error::input(file, reason))?;
-            let agreeing = || paths[1..].iter().find_map(|path| self.names_in(path, places).ok());
-            for (id, at, name) in self.names_in(first, places).or_else(|error| agreeing().ok_or(error))? {
+            // Copies of an engine lie side by side, and an older one may have the same numbers but for a few.
+            let unnamed = |(id, _, name): &&(usize, _, String)| ats[*id].as_ref() == Some(name);
+            let agreeing = paths.iter().filter_map(|path| self.names_in(path, places).ok());
+            let closest = agreeing.min_by_key(|names| names.iter().filter(unnamed).count());
+            for (id, at, name) in closest.map_or_else(|| self.names_in(first, places), Ok)? {
                 order[id] = (rank, at);
                 named.push((id, file, name));
             }

@@ -4,7 +4,6 @@ use shakmaty::Color;
 
 use super::compiled_schema::CompiledSchema;
 use gputexel_dataset::ImportedPosition;
-use gputexel_model::program::LINEAR;
 
 /// Occurrences of features by side.
 #[derive(Debug, Default)]
@@ -23,9 +22,8 @@ impl Turns {
             let own = program.features_of_columns().iter().enumerate().skip(features);
             columns.extend(own.map(|(column, &id)| {
                 let slot = program.slot_of_column(column);
-                let all = 0..program.program().accumulators.len();
-                let slots = all.map(|own| program.slots_of(own)).find(|slots| slots.contains(&slot));
-                let both = slots.filter(|slots| slots.len() == 2 && slot != LINEAR);
+                let slots = program.accumulator_of(slot).map(|own| program.slots_of(own));
+                let both = slots.filter(|slots| slots.len() == 2);
                 (id, both.map(|slots| Color::from_white(slot == slots.start)))
             }));
         }

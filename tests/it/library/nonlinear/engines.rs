@@ -144,7 +144,7 @@ fn rounding_near_jumps_is_reported_separately() {
     let found = &report.comparison;
     assert_eq!(found.differing, 0, "{:?}", found.worst);
     assert!((1..80).contains(&found.near_kinks), "{}", found.near_kinks);
-    assert!(found.largest_near_kink > 20.0, "{}", found.largest_near_kink);
+    assert!(found.largest_rounded() > 20.0, "{:?}", found.rounded);
 }
 
 #[test]
