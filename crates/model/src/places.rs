@@ -75,7 +75,6 @@ pub(crate) fn pieces(
         let mut boards: Vec<Board<'_>> = Vec::new();
         let mut lines: Vec<Vec<u32>> = Vec::new();
         let mut rest = Vec::new();
-        // Indices of these parts.
         let mut known: HashMap<(bool, &str), usize> = HashMap::new();
         for id in ids {
             match &parameters[id as usize].place {

@@ -215,7 +215,6 @@ mod tests {
     fn the_table_that_stands_out_from_its_errors_is_shown() {
         let set = FeatureSet::new(FeatureKind::Pst, PhaseSettings::default());
         let mut theta = vec![0.0; 768];
-        // Knights differ by more, but so do their errors.
         (64..128).for_each(|id| theta[id] = 300.0 + 20.0 * f64::from(id as u32 % 2));
         (192..256).for_each(|id| theta[id] = 500.0 + if id == 255 { 64.0 } else { 0.0 });
         let mut errors = vec![Some(4.0); 768];

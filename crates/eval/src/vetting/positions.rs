@@ -88,29 +88,41 @@ pub fn with_coefficients(source: &Sample) -> Result<Sample> {
     let parameters = vec![ImportedParameter::default(); old.features.len()];
     let set =
         FeatureSet::try_imported(old.features.clone(), old.phase.clone(), Imported::new(4, parameters))?;
-    let data = written(set, |writer| {
+    let data = written_entries(source, set, |n| {
+        let row = source.data.row(n);
+        let mut sums: std::collections::BTreeMap<u16, f32> = std::collections::BTreeMap::new();
+        for (id, coefficient) in row.entries() {
+            *sums.entry(id).or_default() += coefficient * (0.5 + f32::from(id % 4));
+        }
+        sums.retain(|_, sum| *sum != 0.0);
+        (sums.into_iter().collect(), if n % 8 == 0 && row.phase < 12 { 2 } else { 4 }, (n % 21) as f32 - 10.0)
+    })?;
+    Ok(Sample { data, theta: source.theta.clone() })
+}
+
+/// Positions with the entries, endgame scale factor and offset that `of` returns for each.
+fn written_entries(
+    source: &Sample,
+    set: FeatureSet,
+    of: impl Fn(usize) -> (Vec<(u16, f32)>, u16, f32),
+) -> Result<Dataset> {
+    written(set, |writer| {
         for n in 0..source.data.len() {
-            let row = source.data.row(n);
-            let mut sums: std::collections::BTreeMap<u16, f32> = std::collections::BTreeMap::new();
-            for (id, coefficient) in row.entries() {
-                *sums.entry(id).or_default() += coefficient * (0.5 + f32::from(id % 4));
-            }
-            sums.retain(|_, sum| *sum != 0.0);
-            let (ids, coefficients): (Vec<u16>, Vec<f32>) = sums.into_iter().unzip();
+            let (entries, scale, offset_cp) = of(n);
+            let (ids, coefficients): (Vec<u16>, Vec<f32>) = entries.into_iter().unzip();
             writer.push_imported(&ImportedPosition {
                 ids: &ids,
                 coefficients: &coefficients,
-                phase: row.phase,
-                scale: if n % 8 == 0 && row.phase < 12 { 2 } else { 4 },
-                offset_cp: (n % 21) as f32 - 10.0,
+                phase: source.data.row(n).phase,
+                scale,
+                offset_cp,
                 evaluation_cp: None,
                 labels: labels(&source.data, n),
                 board: Default::default(),
             })?;
         }
         Ok(())
-    })?;
-    Ok(Sample { data, theta: source.theta.clone() })
+    })
 }
 
 const PROGRAM_FEATURES: usize = 12;
@@ -131,9 +143,7 @@ fn program() -> Program {
     };
     let knots = vec![[0.0, 0.0], [20.0, 3.0], [60.0, 30.0], [120.0, 45.0]];
     let table = of_room(Phase::Mg, Operator::Table(knots), 1.0);
-    // In front of the product.
     program.terms.splice(3..3, [table, of_room(Phase::Eg, Operator::Square, 300.0)]);
-    // A function of a function.
     let sides = true;
     program.accumulators.push(Accumulator { name: "pressure".to_string(), sides, features: Vec::new() });
     program.terms.push(Term { into: Some(4), ..of_room(Phase::Mg, Operator::Relu, 2.0) });
@@ -148,39 +158,18 @@ pub fn with_program(source: &Sample) -> Result<Sample> {
     let imported = Imported::new(1, vec![ImportedParameter::default(); PROGRAM_FEATURES]);
     let phase = source.data.metadata().feature_set.phase.clone();
     let set = FeatureSet::try_imported_program(names.collect(), phase, imported, Some(program()))?;
-    let data = written(set, |writer| {
-        for n in 0..source.data.len() {
-            let row = source.data.row(n);
-            let counts = Counts::of(&board(&source.data, n));
-            let (mut ids, mut coefficients) = (Vec::new(), Vec::new());
-            let mut push = |id: usize, value: i32| {
-                if value != 0 {
-                    ids.push(id as u16);
-                    coefficients.push(value as f32);
-                }
-            };
-            (0..5).for_each(|role| push(role, counts.material[role]));
-            for slot in 1..compiled.slots() {
-                // Sums of accumulators with sides come in pairs, White's first; one without has a single one.
-                let accumulator = (0..4).find(|&a| compiled.slots_of(a).contains(&slot)).unwrap_or(0);
-                let side = slot - compiled.slots_of(accumulator).start;
-                for column in compiled.slot_columns(slot) {
-                    let feature = usize::from(compiled.features_of_columns()[column]);
-                    push(column, counts.of_side[side][feature]);
-                }
-            }
-            writer.push_imported(&ImportedPosition {
-                ids: &ids,
-                coefficients: &coefficients,
-                phase: row.phase,
-                scale: 1,
-                offset_cp: 0.0,
-                evaluation_cp: None,
-                labels: labels(&source.data, n),
-                board: Default::default(),
-            })?;
+    let data = written_entries(source, set, |n| {
+        let counts = Counts::of(&board(&source.data, n));
+        let mut all: Vec<(usize, i32)> = (0..5).map(|role| (role, counts.material[role])).collect();
+        for (column, &feature) in compiled.features_of_columns().iter().enumerate() {
+            // Sums of accumulators with sides come in pairs, White's first; one without has a single one.
+            let slot = compiled.slot_of_column(column);
+            let Some(accumulator) = compiled.accumulator_of(slot) else { continue };
+            let side = slot - compiled.slots_of(accumulator).start;
+            all.push((column, counts.of_side[side][usize::from(feature)]));
         }
-        Ok(())
+        let occurring = all.into_iter().filter(|&(_, value)| value != 0);
+        (occurring.map(|(column, value)| (column as u16, value as f32)).collect(), 1, 0.0)
     })?;
     let mg = [90.0, 310.0, 330.0, 480.0, 950.0, 24.0, 35.0, 18.0, 0.0, 0.0, 0.0, 9.0];
     let eg = [110.0, 300.0, 320.0, 520.0, 960.0, 16.0, 12.0, 9.0, 4.0, -11.0, 13.0, 6.0];

@@ -277,7 +277,6 @@ fn join_lines(files: &[PathBuf], to: &Path) -> Result<Vec<usize>> {
             if ended && block.last().copied().unwrap_or(last) != b'\n' {
                 block.push(b'\n');
             }
-            // Blank lines have no answers.
             for &byte in &block {
                 count += usize::from(byte == b'\n' && last != b'\n');
                 last = byte;

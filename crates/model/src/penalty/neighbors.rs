@@ -9,7 +9,6 @@ const LARGEST_MEAN: usize = 512;
 
 impl Part {
     fn id_is_tuned(&self, id: u32, phase: usize) -> bool {
-        // Features are in the order of their ids.
         let found = self.features.binary_search_by_key(&id, |&(own, _)| own);
         found.is_ok_and(|at| self.features[at].1[phase])
     }

@@ -80,7 +80,6 @@ pub(super) fn survey(
     }
     let (found, passed_over) = find(asker, source, &sample, wishes, &steps)?;
     let Method { way, resolution_cp, noise_cp, base } = found;
-    // Searches take their time.
     let every = if matches!(way.ask, Ask::Nodes | Ask::Depth) { 2 } else { 1 };
     let few: Vec<&Labeled> = sample.iter().step_by(every).copied().collect();
     let base = base.into_iter().step_by(every).collect();

@@ -345,7 +345,6 @@ mod tests {
                 && html.contains(">±2.5<")
                 && html.contains(">63k<")
         );
-        // The eighth rank comes first.
         let board = &html[html.find("<tbody>").unwrap()..];
         assert!(board.find(">56<").unwrap() < board.find(">48<").unwrap());
         assert_eq!((html.matches(" checked").count(), html.matches("<label").count()), (2, 2 + 6));

@@ -13,7 +13,6 @@ const CELLS: usize = 40;
 
 fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {
     let mut best: Vec<Option<&SweepSetting>> = vec![None; sweep.axes[axis].labels.len()];
-    // Settings are ranked: the first is the best.
     for setting in &sweep.settings {
         if let Some(place) = setting.indices.get(axis).and_then(|&i| best.get_mut(i)) {
             place.get_or_insert(setting);

@@ -65,7 +65,6 @@ mod tests {
         assert!((win_probability(10.0, 0.5) - (expected(10.0) - 0.25)).abs() < 1e-15);
         assert_eq!(win_probability(1e9, 0.82), 1.0 - 0.82);
         assert_eq!(win_probability(-1e9, 0.82), 0.0);
-        // The smallest bits win, the largest lose.
         assert_eq!(pair(0, 0.0, 0.82), 2.0);
         assert_eq!(pair(u64::MAX, 0.0, 0.82), -2.0);
         assert_eq!(pair(0x8000_0000_8000_0000, 0.0, 0.82), 0.0);

@@ -99,7 +99,6 @@ pub fn bootstrap(
         let reason = train(None, cancel, || {
             let resamples: Vec<u32> = method.running().iter().map(|&member| seeds[member]).collect();
             let population = |mut theta: Vec<f64>, members: Range<usize>| {
-                // All members start at one point.
                 theta.truncate(if round == 0 { 2 * fit.layout.features() } else { theta.len() });
                 let k = vec![fit.objective.k; members.len()];
                 let resamples = resamples.clone();

@@ -52,7 +52,6 @@ impl<'a> Contributions<'a> {
         let mut by_group = vec![0.0; self.groups.len()];
         for (column, coefficient) in row.entries() {
             let id = usize::from(column);
-            // Further columns belong to the sums of a program.
             if let Some(&group) = self.group_of.get(id) {
                 by_group[group] += f64::from(coefficient) * (mg_share * mg[id] + eg_share * eg[id]);
             }

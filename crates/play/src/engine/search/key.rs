@@ -34,7 +34,6 @@ pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Che
             toggle(turn, Role::King, side.king_to(turn));
             toggle(turn, Role::Rook, side.rook_to(turn));
         }
-        // Chess has no drops.
         Move::Put { role, to } => toggle(turn, role, to),
     }
     if before.castles().castling_rights() != after.castles().castling_rights() {

@@ -135,7 +135,6 @@ impl<W: Write> Front<'_, W> {
                 None => self.answers.complain(&format!("setoption without a name: '{rest}'")),
             },
             "eval" => self.queue(Job::Evaluate),
-            // Part of the protocol, but without use here.
             "debug" | "register" => {}
             _ => self.answers.complain(&format!("unknown command '{word}'")),
         }

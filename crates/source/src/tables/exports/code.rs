@@ -158,7 +158,6 @@ impl<'a> Writer<'a> {
             length: several.then_some(tables.len()),
             row: 1,
             numbers,
-            // Six are those of the pieces, in their order.
             notes: several.then(|| ROLE_NAMES.to_vec()),
             unread: [false; 2],
         })
