@@ -47,7 +47,7 @@ pub(super) fn guesses(rows: &Rows<'_>) -> Result<Vec<Guess>> {
             "table" => format!("the engine computes '{name}' otherwise than by the knots of its table"),
             _ => format!(
                 "the engine computes '{name}' otherwise than as a {operator}: by a lookup table, which can be recorded as a \
-                 table, or divided at another place"
+                 table, or with clamp where it ends early, or divided at another place"
             ),
         };
         let change = |row: &mut Row| {
