@@ -95,8 +95,7 @@ struct Start {
     /// Games of a round [default: 6000, and twice as many after a round without a gain]
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Nodes per position for labels [default: 2000, four times as many from the fourth round, and twice as many after a
-    /// round without a gain]
+    /// Nodes per position for labels [default: 2000, then 8000, and twice as many after a round without a gain]
     #[arg(long, value_name = "N")]
     label_nodes: Option<u64>,
     /// Games of each match [default: 1000]

@@ -187,7 +187,6 @@ mod tests {
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
-        // Of an invalid file, only the beginning is read.
         std::fs::File::create(&path).unwrap().set_len(1 << 34).unwrap();
         assert!(Checkpoint::read(&path).unwrap_err().to_string().contains("not a checkpoint, or damaged"));
         let mut flipped = bytes;

@@ -69,9 +69,13 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     bench.ok("patch undo src");
     assert_eq!(["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name)), before);
 
-    // Compiled elsewhere than it runs.
+    // Compiled elsewhere than it runs, beside an older copy that lacks a number.
+    std::fs::create_dir(bench.path("older")).unwrap();
+    bench.write("older/tables.hpp", &before[0]);
+    bench.write("older/linear.cpp", before[1].replace("S( 33,  60)", "S(30 + 3, 60)"));
     bench.compile("env -C src g++ -std=c++20 -O1 -DGPUTEXEL linear.cpp -o ../engine-trace");
-    bench.ok("import q.fens --trace-command ./engine-trace -o elsewhere.bin");
+    bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --out elsewhere");
+    assert_has(&bench.text("elsewhere/params.json"), "\"BISHOP_PAIR\"");
 
     let changed = before[1].replace("S( 33,  60)", "S( 34,  60)");
     let line = 1 + before[1].lines().position(|line| line.contains("S( 33,  60)")).unwrap();
@@ -135,6 +139,7 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
     bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} coarse.cpp -o coarse"));
     let verify = "verify q.fens --trace-command ./kings-trace --played";
     let out = bench.ok(format!("{verify} ./kings"));
+    assert_has(&out, "rounding may explain");
     assert!(out.contains("verified    what is recorded is what is played"), "{out}");
     let (code, out, err) = bench.run(format!("{verify} ./coarse --tolerance 1"));
     assert!(code == 1 && out.contains("otherwise than as a sigmoid"), "{out}{err}");

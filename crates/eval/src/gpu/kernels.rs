@@ -194,7 +194,6 @@ impl Variant {
         let shape = Shape { vector: tile > 1, ..shape }.and(kernel.entry().2);
         Self {
             kernel,
-            // The other kernels only depend on Reals, not on tiles.
             tile: if kernel.walks() { tile } else { tile.min(if shape.vector { 4 } else { 1 }) },
             loss: if kernel.walks() { loss } else { 0 },
             features: 0,

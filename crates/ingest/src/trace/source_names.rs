@@ -18,6 +18,9 @@ struct Place<'a> {
     column: Column,
 }
 
+/// A parameter, where it stands, as the author orders them, its name, and if it is the number that the program has.
+type Named = (usize, usize, String, Result<()>);
+
 #[derive(Clone, Copy)]
 enum Column {
     At(usize),
@@ -58,12 +61,15 @@ impl Schema {
             let paths = find(file, beside);
             let reason = "the source of numbers is not found around the program, from here or in folders beside it: run from \
                           where it was compiled";
-            let first = paths.first().ok_or_else(|| Error::input(file, reason))?;
-            // Copies of an engine lie side by side, and an older one may have the same numbers but for a few.
-            let unnamed = |(id, _, name): &&(usize, _, String)| ats[*id].as_ref() == Some(name);
-            let agreeing = paths.iter().filter_map(|path| self.names_in(path, places).ok());
-            let closest = agreeing.min_by_key(|names| names.iter().filter(unnamed).count());
-            for (id, at, name) in closest.map_or_else(|| self.names_in(first, places), Ok)? {
+            // Copies of an engine lie side by side: the one with most of the numbers is meant, whatever they are in it.
+            let found = paths.iter().map(|path| self.names_in(path, places)).collect::<Result<Vec<_>>>()?;
+            let by = |names: &Vec<Named>| {
+                let unnamed = names.iter().filter(|own| ats[own.0].as_ref() == Some(&own.2)).count();
+                (unnamed, names.iter().any(|own| own.3.is_err()))
+            };
+            let names = found.into_iter().min_by_key(by).ok_or_else(|| Error::input(file, reason))?;
+            for (id, at, name, check) in names {
+                check?;
                 order[id] = (rank, at);
                 named.push((id, file, name));
             }
@@ -99,8 +105,7 @@ impl Schema {
         Ok(())
     }
 
-    /// The parameters in one source: each with where it stands, as the author orders them, and its name.
-    fn names_in(&self, path: &Path, places: &[(usize, Place<'_>)]) -> Result<Vec<(usize, usize, String)>> {
+    fn names_in(&self, path: &Path, places: &[(usize, Place<'_>)]) -> Result<Vec<Named>> {
         let source = Source::read(path)?;
         let first = first_counted(&source, places);
         let name = |&(id, place): &(usize, Place<'_>)| {
@@ -111,16 +116,15 @@ impl Schema {
                     first.and_then(|first| source.literals.get(number.checked_sub(first)?))
                 }
             };
-            Ok(match literal {
+            match literal {
                 Some(literal) => {
-                    check_numbers(literal, own, path)?;
-                    (id, literal.range.start, plain(&literal.name))
+                    (id, literal.range.start, plain(&literal.name), check_numbers(literal, own, path))
                 }
                 // A macro, or an expression: nothing that could be written.
-                None => (id, place.line as usize, plain(own.source().unwrap_or_default())),
-            })
+                None => (id, place.line as usize, plain(own.source().unwrap_or_default()), Ok(())),
+            }
         };
-        places.iter().map(name).collect()
+        Ok(places.iter().map(name).collect())
     }
 }
 

@@ -319,7 +319,6 @@ mod tests {
         assert_eq!(theta[id("rook_e1", "eg")], 515.0);
         assert_eq!(theta[id("rook_a4", "eg")], 500.0);
         assert_eq!(theta[id("queen_a4", "eg")], 900.0);
-        // The prior's 320 is 20 above the fixed value.
         assert_eq!(theta[id("bishop_a4", "eg")], 320.0);
     }
 

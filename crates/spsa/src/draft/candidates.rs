@@ -204,7 +204,6 @@ pub fn parameter_candidates(params: &str, names: &[String], budget: Budget) -> R
         variable(name, mean, bounds, false, budget, notes)
     };
     let names: Vec<String> = names.iter().map(|name| name.trim().to_string()).collect();
-    // All of a piece, or of what is named, move together.
     let chosen = if names.is_empty() { pieces[1..].to_vec() } else { names.clone() };
     let means = ParameterGroups::try_new(&set, &theta, &chosen)?.means();
     for (name, mean) in chosen.iter().zip(means) {

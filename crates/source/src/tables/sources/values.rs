@@ -158,7 +158,6 @@ impl TableValues {
     pub(super) fn near(&self, text: &str) -> String {
         let tables = self.tables.0.iter().map(|table| table.name.clone());
         let features = self.features.iter().map(|feature| feature.name.clone());
-        // The phase is seldom wrong.
         let phase = phases(text).map_or("", |(name, _)| &text[name.len()..]);
         let names = tables.chain(features).map(|own| marker_name(&own) + phase);
         did_you_mean(text, names)
