@@ -233,7 +233,7 @@ pub(super) fn rounding(count: u64, one: Option<&Outlier>, inputs: &[PathBuf], tr
     one.map_or_else(String::new, line)
 }
 
-/// In a cell of its own, a comment that starts with a digit would be right-aligned.
+/// Where a position is, with its comment, which would be right-aligned in a cell of its own if it began with a digit.
 fn place(one: &Outlier, inputs: &[PathBuf], traces: bool) -> String {
     match inputs.get(one.source) {
         Some(path) if traces => format!("{}:{}  {}", path.display(), one.at, one.comment),
