@@ -27,8 +27,6 @@ const UNSEEN: usize = 6;
 const CLAIMED: f64 = 0.5;
 /// Differences up to this many centipawns may be those of roundings.
 const ROUNDINGS_CP: f64 = 3.0;
-/// Mean of what rounding explains: a division or two lose half a centipawn each.
-const COARSE_CP: f64 = 1.5;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -165,6 +163,11 @@ impl VerifyArgs {
 fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
     let text = match &found.verdict {
         Verdict::Tuned => return None,
+        Verdict::Unclear => {
+            "rounding explains so much that other differences would not show: let 'one' of sigmoid, scale and share be large, \
+             and divide by it last"
+                .to_string()
+        }
         Verdict::Start => {
             "the engine still evaluates with the values from before: write the tuned ones into its source, compile it, and \
              trace with what was compiled"
@@ -277,10 +280,6 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
         text += &format!("not shown   {unseen}\n");
     }
     match &found.verdict {
-        Verdict::Tuned if args.params.is_none() && found.mean_size_cp > COARSE_CP => {
-            text += "unclear     rounding explains so much that other differences would not show: let 'one' of sigmoid, scale and \
-                     share be large, and divide by it last\n";
-        }
         Verdict::Tuned if args.params.is_none() => text += "verified    what is recorded is what is played\n",
         Verdict::Tuned => text += "verified    the engine now evaluates with the tuned values\n",
         Verdict::Other => {
@@ -289,7 +288,7 @@ fn describe(found: &Verification, args: &VerifyArgs) -> String {
             let names = if args.params.is_some() { ["engine", "tuned"] } else { ["played", "recorded"] };
             text += &outliers(&found.worst, names, &args.inputs, args.schema.is_some());
         }
-        Verdict::Start | Verdict::Indistinguishable | Verdict::OtherRows => {}
+        Verdict::Unclear | Verdict::Start | Verdict::Indistinguishable | Verdict::OtherRows => {}
     }
     text
 }

@@ -141,6 +141,15 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
     let out = bench.ok(format!("{verify} ./kings"));
     assert_has(&out, "rounding may explain");
     assert!(out.contains("verified    what is recorded is what is played"), "{out}");
+    // What is played of a sigmoid whose whole is 1 is always 0: rounding explains everything.
+    bench.write("steps.cpp", source("using namespace gputexel;").replace("8, 256), 256)", "8, 1), 1)"));
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} -DGPUTEXEL steps.cpp -o steps-trace"));
+    bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} steps.cpp -o steps"));
+    let (code, out, err) =
+        bench.run("verify q.fens --trace-command ./steps-trace --played ./steps --json");
+    assert!(code == 1 && out.contains(r#""verdict":"unclear""#), "{out}{err}");
+    assert_has(&err, "rounding explains so much that other differences would not show");
+
     let (code, out, err) = bench.run(format!("{verify} ./coarse --tolerance 1"));
     assert!(code == 1 && out.contains("otherwise than as a sigmoid"), "{out}{err}");
     let words: Vec<&str> = verify.split(' ').chain(["sed s/eval/value/"]).collect();

@@ -24,6 +24,9 @@ use super::{check_tolerance, values_of};
 
 pub use rows::ChangedRows;
 
+/// Mean of what rounding explains: a division or two lose half a centipawn each.
+const COARSE_CP: f64 = 1.5;
+
 /// The engine's previous values, as far as they are known.
 #[derive(Clone, Debug)]
 pub enum StartValues {
@@ -69,6 +72,8 @@ pub struct VerificationRequest {
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
     Tuned,
+    /// Rounding may explain so much of what is played that other differences would not show.
+    Unclear,
     Start,
     /// The tuned and the previous values give the same evaluations, so that nothing can be concluded.
     Indistinguishable,
@@ -274,8 +279,10 @@ impl Compared<'_> {
         let found = if is_whole { whole } else { exact };
         let old = start.map(|start| self.with(start)).transpose()?;
         let differing_from_start = old.as_ref().map(|old| old.differing);
+        let mean_size_cp = found.sum_absolute / found.compared.max(1) as f64;
         let verdict = match (found.differing, differing_from_start) {
             (0, Some(0)) => Verdict::Indistinguishable,
+            (0, _) if self.is_played && mean_size_cp > COARSE_CP => Verdict::Unclear,
             (0, _) => Verdict::Tuned,
             (_, Some(0)) => Verdict::Start,
             _ => Verdict::Other,
@@ -288,7 +295,7 @@ impl Compared<'_> {
             differing_from_start,
             whole: is_whole,
             tolerance_cp: self.tolerance_cp,
-            mean_size_cp: found.sum_absolute / found.compared.max(1) as f64,
+            mean_size_cp,
             largest_cp: found
                 .worst
                 .first()
