@@ -95,7 +95,8 @@ struct Start {
     /// Games of a round [default: 6000, and twice as many after a round without a gain]
     #[arg(long, value_name = "N")]
     games: Option<u64>,
-    /// Nodes per position for labels [default: 2000, then 8000, and twice as many after a round without a gain]
+    /// Nodes per position for labels [default: 2000, from the fourth round 8000], and twice as many after a round
+    /// without a gain
     #[arg(long, value_name = "N")]
     label_nodes: Option<u64>,
     /// Games of each match [default: 1000]
@@ -347,12 +348,11 @@ impl Learning<'_> {
         Ok(done)
     }
 
-    /// Games of a round, and nodes for labels: four times as many of these once the first gains are made, and twice as
-    /// many of both after each round without one.
+    /// Games of a round, and nodes for labels; twice as many of both after each round without a gain.
     fn effort(&self, round: u32, failed: usize) -> (u64, u64) {
-        let deeper = if round > QUICK { 4 } else { 1 };
+        let nodes = if round > QUICK { 8000 } else { 2000 };
         let more = |given: Option<u64>, own: u64| given.unwrap_or(own).saturating_mul(1 << failed);
-        (more(self.start.games, 6000), more(self.start.label_nodes, 2000).saturating_mul(deeper))
+        (more(self.start.games, 6000), more(self.start.label_nodes, nodes))
     }
 
     /// Writes `labeled.fens` in a folder.
