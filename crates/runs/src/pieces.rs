@@ -1,5 +1,8 @@
 //! Worth of the pieces before and after a run.
 
+use std::collections::BTreeMap;
+
+use gputexel_dataset::Dataset;
 use gputexel_model::{FeatureSet, LEAST_WORTH, PieceValues, ROLE_NAMES};
 use serde::Serialize;
 
@@ -8,8 +11,10 @@ use crate::tuned::Tuned;
 /// Fall of a piece's worth that is reported, as a share of its worth before.
 const FALL: f64 = 0.25;
 
-/// Value of a piece: what counts it, and the mean over its squares, each as often as positions have the piece there;
-/// centipawns.
+/// Positions that tell which groups count pieces.
+const LOOKED_AT: usize = 20_000;
+
+/// Value of a piece: what counts it, and the means of its tables, each entry as often as positions have it; centipawns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PieceWorth {
     pub piece: &'static str,
@@ -29,8 +34,7 @@ impl Tuned {
     pub fn pieces(&self) -> Vec<PieceWorth> {
         let features = &self.features.features;
         let weight = |id: usize| self.occurrences[id] as f64;
-        let values = PieceValues::of(features.iter().map(|one| (&*one.name, &*one.group)));
-        let worth = |(piece, own): (&'static str, PieceValues)| {
+        let worth = |(piece, own): (&'static str, &PieceValues)| {
             let both = |theta: &[f64]| {
                 [0, 1].map(|phase| own.worth(phase, |id| theta[phase * features.len() + id], weight))
             };
@@ -42,8 +46,47 @@ impl Tuned {
             let known = [mg, eg, mg_after, eg_after].into_iter().any(|value| value >= LEAST_WORTH);
             known.then_some(PieceWorth { piece, before: [mg, eg], after: [mg_after, eg_after] })
         };
-        ROLE_NAMES.into_iter().zip(values).take(5).filter_map(worth).collect()
+        ROLE_NAMES.into_iter().zip(&self.piece_values).take(5).filter_map(worth).collect()
     }
+}
+
+/// The values of pieces that names tell, and, of an engine's own features, all groups of which every piece has one entry,
+/// such as mobility: in each position their entries add up to what counts the piece.
+pub(crate) fn piece_values(data: &Dataset) -> [PieceValues; 6] {
+    let set = &data.metadata().feature_set;
+    let mut values = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
+    let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    set.features.iter().enumerate().for_each(|(id, one)| groups.entry(&one.group).or_default().push(id));
+    let first = |own: &PieceValues| {
+        let table = own.tables.first().map(|table| table.0.clone());
+        own.counts.first().map(|count| vec![count.0]).or(table).unwrap_or_default()
+    };
+    let known = values.each_ref().map(first);
+    let mut groups: Vec<_> =
+        groups.into_values().filter(|ids| ids.len() > 1).map(|ids| (ids, [true; 6])).collect();
+    let linear = data.program().map_or(usize::MAX, |program| program.slot_columns(0).end);
+    let mut row = vec![0.0; set.features.len()];
+    for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
+        row.fill(0.0);
+        let entries = data.row(n).entries().filter(|entry| usize::from(entry.0) < linear);
+        entries.for_each(|(id, count)| row[usize::from(data.feature_of(id))] += count);
+        let sum = |ids: &[usize]| ids.iter().map(|&id| row[id]).sum::<f32>();
+        let counts = known.each_ref().map(|ids| sum(ids));
+        for (ids, counted) in &mut groups {
+            let own = sum(ids);
+            (0..6).for_each(|role| counted[role] &= (own - counts[role]).abs() < 1e-3);
+        }
+    }
+    for (ids, counted) in groups.into_iter().filter(|_| set.imported.is_some()) {
+        // In a set where no piece is ever missing, several are counted alike.
+        if let [role] =
+            (0..6).filter(|&role| counted[role] && !known[role].is_empty()).collect::<Vec<_>>()[..]
+            && !values[role].tables.iter().any(|table| table.0 == ids)
+        {
+            values[role].tables.push((ids, [true; 2]));
+        }
+    }
+    values
 }
 
 /// Returns a warning about a prior whose tables are relative to piece values that an engine adds elsewhere: the tuned

@@ -19,6 +19,7 @@ use gputexel_tune::{
 
 use crate::doubts::Doubts;
 use crate::event::{Deciding, RunEvent, RunObserver, Start};
+use crate::pieces::piece_values;
 use crate::tuned::{AgainstResults, SwarmLosses, Tuned, leave_report, leave_so_far};
 use crate::uncertainty::{self, Answer};
 
@@ -140,6 +141,7 @@ impl Session<'_, '_> {
             positions: data.len() as u64,
             games: data.has_games().then(|| data.metadata().games),
             occurrences,
+            piece_values: piece_values(data),
             doubts: Doubts::of(data),
             labels_k: data.metadata().selection.get("target_k").cloned(),
             united_games: data.united_games(),

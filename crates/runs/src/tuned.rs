@@ -11,7 +11,7 @@ use gputexel_io::run_folder::{
     Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, VALUES, VALUES_LIST, append_line,
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
-use gputexel_model::{FeatureSet, ParameterFile, Provenance, ValueChange};
+use gputexel_model::{FeatureSet, ParameterFile, PieceValues, Provenance, ValueChange};
 use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
 use gputexel_tune::{
@@ -57,6 +57,8 @@ pub struct Tuned {
     /// Number of games that they are of, if that is known.
     pub games: Option<u64>,
     pub occurrences: Vec<u64>,
+    /// The features that hold the values of pawn to king.
+    pub piece_values: [PieceValues; 6],
     pub doubts: Doubts,
     /// K of the search scores that the dataset has as labels, if it has.
     pub labels_k: Option<String>,

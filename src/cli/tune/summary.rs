@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use gputexel::checking::{Ahead, compensation_unknown};
-use gputexel::model::PieceValues;
 use gputexel::report::{Known, shape_board};
 use gputexel::run::Tuned;
 use gputexel::tuning::{HeldOutGain, ScaleMode};
@@ -137,18 +136,29 @@ pub(super) fn values(tuned: &Tuned) -> String {
 fn change_lines(tuned: &Tuned) -> String {
     let (set, prior, theta) = (&tuned.features, &tuned.config().prior_theta, tuned.parameters());
     let count = set.features.len();
-    let shown_before = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
+    let pieces = &tuned.piece_values[..5];
+    let mut changes: Vec<f64> = theta.iter().zip(prior).map(|(now, before)| now - before).collect();
+    for (ids, _) in pieces.iter().flat_map(|one| &one.tables) {
+        // What all entries of a table share is in the worth of the piece.
+        for changes in changes.chunks_mut(count) {
+            let total = |of: &dyn Fn(usize) -> f64| {
+                ids.iter().map(|&id| tuned.occurrences[id] as f64 * of(id)).sum::<f64>()
+            };
+            let mean = total(&|id| changes[id]) / total(&|_| 1.0).max(1.0);
+            ids.iter().for_each(|&id| changes[id] -= mean);
+        }
+    }
     let size = |id: usize| {
         let change = |i: usize| {
             let error = tuned.errors.as_ref().map_or(Some(1.0), |errors| errors[i]);
-            error.map_or(0.0, |error| (theta[i] - prior[i]).abs() / error.max(f64::MIN_POSITIVE))
+            error.map_or(0.0, |error| changes[i].abs() / error.max(f64::MIN_POSITIVE))
         };
         change(id).max(change(count + id))
     };
     let is_shown = |id: &usize| {
         tuned.occurrences[*id] > 0
             && size(*id) > 0.5
-            && !shown_before[..5].iter().flat_map(|one| &one.counts).any(|(count, _)| count == id)
+            && !pieces.iter().flat_map(|one| &one.counts).any(|(count, _)| count == id)
     };
     let mut ids: Vec<usize> = (0..count).filter(is_shown).collect();
     if ids.is_empty() {

@@ -145,8 +145,7 @@ fn what_is_played_otherwise_than_it_is_recorded_is_named() {
     bench.write("steps.cpp", source("using namespace gputexel;").replace("8, 256), 256)", "8, 1), 1)"));
     bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} -DGPUTEXEL steps.cpp -o steps-trace"));
     bench.compile(&format!("g++ -std=c++20 -O1 -I. {include} steps.cpp -o steps"));
-    let (code, out, err) =
-        bench.run("verify q.fens --trace-command ./steps-trace --played ./steps --json");
+    let (code, out, err) = bench.run("verify q.fens --trace-command ./steps-trace --played ./steps --json");
     assert!(code == 1 && out.contains(r#""verdict":"unclear""#), "{out}{err}");
     assert_has(&err, "rounding explains so much that other differences would not show");
 

@@ -131,10 +131,12 @@ fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
 }
 
 /// The worth of pawns to queens, each with its number, the values and those of the reference.
-pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option<[f64; 2]>)> {
+pub(super) fn worth_of(
+    all: &[PieceValues; 6],
+    parameters: &[Parameter],
+) -> Vec<(usize, [f64; 2], Option<[f64; 2]>)> {
     let weight = |id: usize| parameters[id].support.map_or(1.0, |n| n as f64);
-    let all = PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group)));
-    let row = |(role, own): (usize, PieceValues)| {
+    let row = |(role, own): (usize, &PieceValues)| {
         let both = |value: &dyn Fn(&Parameter, usize) -> f64| {
             let of = |phase: usize| own.worth(phase, |id| value(&parameters[id], phase), weight);
             Some([of(0)?, of(1)?])
@@ -143,7 +145,7 @@ pub(super) fn worth_of(parameters: &[Parameter]) -> Vec<(usize, [f64; 2], Option
         let known = reference.filter(|values| !values[0].is_nan() && !values[1].is_nan());
         both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
     };
-    let rows = all.into_iter().enumerate().take(5).filter_map(row);
+    let rows = all.iter().enumerate().take(5).filter_map(row);
     rows.filter(|(_, now, before)| {
         now.iter().chain(before.iter().flatten()).any(|value| *value >= LEAST_WORTH)
     })
@@ -280,8 +282,9 @@ mod tests {
         (all[0].support, all[0].values) = (Some(3), [400.0, 600.0]);
         (all[1].support, all[1].values) = (Some(1), [800.0, 200.0]);
         all.push(parameter("queen", "material", 900.0, 7));
+        let values = PieceValues::of(all.iter().map(|one| (&*one.name, &*one.group)));
         assert_eq!(
-            worth_of(&all),
+            worth_of(&values, &all),
             [(3, [500.0, 500.0], Some([10.0, 10.0])), (4, [900.0, 450.0], Some([10.0, 10.0]))]
         );
         let text = coordinates(&[CoordinateValue {

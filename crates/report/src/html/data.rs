@@ -3,6 +3,7 @@
 
 use crate::conclusion::Conclusion;
 use crate::diagnostics::{Diagnostics, ProgramDiagnostics};
+use gputexel_model::PieceValues;
 
 /// Anything empty or `None` is left out or reported as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +21,8 @@ pub struct RunReport {
     pub step_name: String,
     pub loss_name: String,
     pub parameters: Vec<Parameter>,
+    /// Which of them are those of pawn to king.
+    pub piece_values: [PieceValues; 6],
     pub reference: String,
     pub coordinates: Vec<CoordinateValue>,
     /// Values with the most correlated errors, if errors are known.
@@ -202,6 +205,8 @@ pub struct Comparison {
     pub disagreements: [Vec<WorstPosition>; 2],
     /// Features of both: values of the second, and those of the first as the reference.
     pub parameters: Vec<Parameter>,
+    /// Which of them are those of pawn to king.
+    pub piece_values: [PieceValues; 6],
     pub only: [Vec<String>; 2],
     pub errors_note: String,
 }

@@ -1,6 +1,6 @@
 //! The first screen of the page of a run: the verdict, the worth of pieces, and the boards.
 
-use gputexel_model::ROLE_NAMES;
+use gputexel_model::{PieceValues, ROLE_NAMES};
 use maud::{Markup, html};
 
 use super::boards::{self, Boards};
@@ -30,7 +30,7 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     html! {
         @match &report.conclusion {
             None => (facts(&report.facts)),
-            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(&report.parameters)) },
+            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(&report.piece_values, &report.parameters)) },
         }
         @if !boards.is_empty() {
             section.first id="boards" aria-label="Boards" {
@@ -70,11 +70,11 @@ fn sentence(words: &str) -> String {
     sentence
 }
 
-pub(super) fn worth(parameters: &[Parameter]) -> Markup {
-    let rows = bars::worth_of(parameters);
+pub(super) fn worth(values: &[PieceValues; 6], parameters: &[Parameter]) -> Markup {
+    let rows = bars::worth_of(values, parameters);
     html! {
         @if !rows.is_empty() { div.worth { table {
-            thead { tr { th scope="col" title="its value, and the mean over the squares, as often as positions have a piece there; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
+            thead { tr { th scope="col" title="what counts it, and the means of its tables, each entry as often as positions have it; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
             tbody { @for (role, values, before) in rows { tr {
                 th scope="row" { (pieces::icon(role)) (ROLE_NAMES[role]) }
                 @for phase in 0..2 { td {
@@ -112,6 +112,14 @@ mod tests {
         let report = RunReport {
             conclusion: Some(Conclusion { verdict, next, ..Conclusion::default() }),
             facts: vec![("loss".to_string(), "0.1".to_string())],
+            piece_values: PieceValues::of(
+                (0..64)
+                    .map(rook)
+                    .map(|one| (one.name, one.group))
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .map(|(name, group)| (&**name, &**group)),
+            ),
             parameters: (0..64).map(rook).collect(),
             reference: "the prior".to_string(),
             ..RunReport::default()

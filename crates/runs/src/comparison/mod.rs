@@ -286,6 +286,11 @@ impl Differences {
                 .as_ref()
                 .map_or_else(Default::default, |losses| losses.disagreements.clone()),
             parameters: self.both.clone(),
+            // Of an engine's own features, only positions tell all that a piece is worth.
+            piece_values: match self.sides[1].file.computed_set() {
+                Some(_) => PieceValues::of(self.both.iter().map(|one| (&*one.name, &*one.group))),
+                None => Default::default(),
+            },
             only: self.only.clone(),
             errors_note: [
                 self.constant_in_words().as_str(),

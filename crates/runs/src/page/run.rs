@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::steps::steps;
 use super::{ReportData, record, strength};
+use crate::pieces::piece_values;
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
-use gputexel_model::{Arrangement, Feature, FeatureSet, ParameterFile};
+use gputexel_model::{Arrangement, Feature, FeatureSet, ParameterFile, PieceValues};
 use gputexel_report::{CoordinateValue, Parameter, RunReport, grouped, remaining_seconds};
 use gputexel_tune::{
     Checkpoint, CoordinateRecord, CoordinatesFile, OptimizerConfig, RunConfig, RunRecord, RunScores,
@@ -111,6 +112,11 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
         steps,
+        piece_values: match (known.positions, file.and_then(ParameterFile::computed_set)) {
+            (Some((data, _)), _) => piece_values(data),
+            (None, Some(_)) => PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group))),
+            (None, None) => Default::default(),
+        },
         parameters,
         reference: "the prior".to_string(),
         coordinates: coordinates(folder, config, checkpoint),

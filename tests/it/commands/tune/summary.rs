@@ -50,6 +50,58 @@ fn a_run_has_one_conclusion() {
     }
 }
 
+/// What mobility shares between its entries is part of a piece's worth: every rook has one of them.
+#[test]
+fn the_worth_of_an_engines_piece_has_all_that_every_piece_has() {
+    use std::fmt::Write as _;
+    let bench = Bench::new();
+    bench.write(
+        "schema.json",
+        r#"{"format": "gputexel-schema", "version": 1, "index_base": 1,
+ "phase": {"middlegame": 24, "endgame": 0}, "columns": {"phase": 1},
+ "parameters": [
+  {"name": "Rook", "index": 2, "prior": [500, 600]},
+  {"name": "RookMobility", "index": 3, "count": 3, "priors": [-20, 0, 30]},
+  {"name": "Other", "index": 6, "count": 2, "priors": [10, 10]}]}"#,
+    );
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut text = String::new();
+    for _ in 0..2000 {
+        let mut row = [0; 6];
+        for (rooks, own) in [(rng.random_range(0..3), 1), (rng.random_range(0..3), -1)] {
+            for _ in 0..rooks {
+                row[0] += own;
+                row[1 + rng.random_range(0..3)] += own;
+            }
+        }
+        row[4 + rng.random_range(0..2)] += 1;
+        let won = rng.random_bool(1.0 / (1.0 + (-f64::from(row[0])).exp()));
+        let _ = write!(text, "{} 1:{}", u8::from(won), rng.random_range(0..=24));
+        for (i, count) in row.into_iter().enumerate().filter(|one| one.1 != 0) {
+            let _ = write!(text, " {}:{count}", i + 2);
+        }
+        text.push('\n');
+    }
+    bench.write("t.svm", text);
+    let command = "tune t.svm --schema schema.json --l2 0 --backend cpu --k 1 -o r --json";
+    let told: Value = serde_json::from_str(&bench.ok(command)).unwrap();
+    let file = bench.json("r/params.json");
+    let own = |i: usize, what: &str| file["parameters"][i][what].as_f64().unwrap();
+    let total: f64 = (1..4).map(|i| own(i, "occurrences")).sum();
+    let worth = |of: &dyn Fn(usize) -> f64| {
+        of(0) + (1..4).map(|i| own(i, "occurrences") * of(i)).sum::<f64>() / total
+    };
+    let mobility = worth(&|i| [0.0, -20.0, 0.0, 30.0][i]);
+    let expected = [500.0 + mobility, 600.0 + mobility, worth(&|i| own(i, "mg")), worth(&|i| own(i, "eg"))];
+    let rook = &told["pieces"][0];
+    assert_eq!((&rook["piece"], told["pieces"].as_array().unwrap().len()), (&json!("rook"), 1));
+    let found = [&rook["before"][0], &rook["before"][1], &rook["after"][0], &rook["after"][1]];
+    for (found, expected) in found.into_iter().zip(expected) {
+        assert!((found.as_f64().unwrap() - expected).abs() < 1e-9, "{rook} {expected}");
+    }
+    assert!(bench.text("r/report.html").contains(&format!("<strong>{:.0}</strong>", expected[2])), "{rook}");
+}
+
 /// Returns the record of a run as it is before anything is chosen.
 fn undecided(bench: &Bench, run: &str) -> Value {
     let mut record = bench.json(&format!("{run}/run.json"));
