@@ -50,4 +50,4 @@ pub use squares::{Colors, SquareCell, SquareOrder};
 pub use structure::{Part, Structure};
 pub use tables::{FeatureTable, FeatureTables};
 pub use value_change::ValueChange;
-pub use worth::{LEAST_WORTH, PieceValues};
+pub use worth::{LEAST_WORTH, PieceValues, PieceWorth};

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::ROLE_NAMES;
 
 /// Words of names that say nothing but that a value is that of a piece.
@@ -114,6 +116,45 @@ impl PieceValues {
         };
         let all = counts.chain(tables).filter(|(_, phases)| phases[phase]).filter_map(|(ids, _)| mean(ids));
         all.reduce(|a, b| a + b)
+    }
+}
+
+/// Fall of a piece's worth that is reported, as a share of its worth before.
+const FALL: f64 = 0.25;
+
+/// Worth of a piece before and after: what counts it, and the means of its tables, each entry as often as positions have
+/// it; centipawns in the middlegame and the endgame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PieceWorth {
+    pub piece: &'static str,
+    pub before: [f64; 2],
+    pub after: [f64; 2],
+}
+
+impl PieceWorth {
+    /// Returns those of pawns to queens, as far as there are values of them. Values before and after are those of a
+    /// feature in a phase.
+    pub fn of(
+        values: &[PieceValues; 6],
+        before: impl Fn(usize, usize) -> f64,
+        after: impl Fn(usize, usize) -> f64,
+        weight: impl Fn(usize) -> f64,
+    ) -> Vec<Self> {
+        let worth = |(piece, own): (&'static str, &PieceValues)| {
+            let both = |value: &dyn Fn(usize, usize) -> f64| {
+                let [mg, eg] = [0, 1].map(|phase| own.worth(phase, |id| value(id, phase), &weight));
+                Some([mg?, eg?])
+            };
+            let (before, after) = (both(&before)?, both(&after)?);
+            let known = before.iter().chain(&after).any(|value| *value >= LEAST_WORTH);
+            known.then_some(Self { piece, before, after })
+        };
+        ROLE_NAMES.into_iter().zip(values).take(5).filter_map(worth).collect()
+    }
+
+    /// Returns true if the worth in a phase (0 is the middlegame) fell by a quarter or more.
+    pub fn falls(&self, phase: usize) -> bool {
+        self.before[phase] >= LEAST_WORTH && self.after[phase] <= (1.0 - FALL) * self.before[phase]
     }
 }
 

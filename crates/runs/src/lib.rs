@@ -31,7 +31,6 @@ pub use doubts::{Doubts, wrong_trace};
 pub use event::{Deciding, RunEvent, RunObserver, Start};
 pub use inputs::{are_datasets, begins_as_dataset, datasets_of, default_features, extract};
 pub use page::{Positions, ReportData, run_report};
-pub use pieces::PieceWorth;
 pub use resume::Finished;
 pub use settings::{ChooseOptimizer, OptimizerChoice, RunOutput, TunerSettings};
 pub use strength::PriorStrength;

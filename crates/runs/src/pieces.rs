@@ -3,51 +3,29 @@
 use std::collections::BTreeMap;
 
 use gputexel_dataset::Dataset;
-use gputexel_model::{FeatureSet, LEAST_WORTH, PieceValues, ROLE_NAMES};
-use serde::Serialize;
+use gputexel_model::{FeatureSet, LEAST_WORTH, PieceValues, PieceWorth};
+use gputexel_report::Parameter;
 
 use crate::tuned::Tuned;
-
-/// Fall of a piece's worth that is reported, as a share of its worth before.
-const FALL: f64 = 0.25;
 
 /// Positions that tell which groups count pieces.
 const LOOKED_AT: usize = 20_000;
 
-/// Value of a piece: what counts it, and the means of its tables, each entry as often as positions have it; centipawns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PieceWorth {
-    pub piece: &'static str,
-    pub before: [f64; 2],
-    pub after: [f64; 2],
-}
-
-impl PieceWorth {
-    /// Returns true if the worth in a phase (0 is the middlegame) fell by a quarter or more.
-    pub fn falls(&self, phase: usize) -> bool {
-        self.before[phase] >= LEAST_WORTH && self.after[phase] <= (1.0 - FALL) * self.before[phase]
-    }
-}
-
 impl Tuned {
     /// Returns the worth of pawns to queens, as far as the features have values of them.
     pub fn pieces(&self) -> Vec<PieceWorth> {
-        let features = &self.features.features;
-        let weight = |id: usize| self.occurrences[id] as f64;
-        let worth = |(piece, own): (&'static str, &PieceValues)| {
-            let both = |theta: &[f64]| {
-                [0, 1].map(|phase| own.worth(phase, |id| theta[phase * features.len() + id], weight))
-            };
-            let ([Some(mg), Some(eg)], [Some(mg_after), Some(eg_after)]) =
-                (both(&self.config().prior_theta), both(self.parameters()))
-            else {
-                return None;
-            };
-            let known = [mg, eg, mg_after, eg_after].into_iter().any(|value| value >= LEAST_WORTH);
-            known.then_some(PieceWorth { piece, before: [mg, eg], after: [mg_after, eg_after] })
-        };
-        ROLE_NAMES.into_iter().zip(&self.piece_values).take(5).filter_map(worth).collect()
+        let count = self.features.features.len();
+        let [before, after] = [&self.config().prior_theta[..], self.parameters()]
+            .map(|theta| move |id: usize, phase: usize| theta[phase * count + id]);
+        PieceWorth::of(&self.piece_values, before, after, |id| self.occurrences[id] as f64)
     }
+}
+
+/// The worth of pieces in a page, over that of the reference.
+pub(crate) fn shown_worth(values: &[PieceValues; 6], parameters: &[Parameter]) -> Vec<PieceWorth> {
+    let before = |id: usize, phase: usize| parameters[id].reference.map_or(f64::NAN, |values| values[phase]);
+    let after = |id: usize, phase: usize| parameters[id].values[phase];
+    PieceWorth::of(values, before, after, |id| parameters[id].support.map_or(1.0, |n| n as f64))
 }
 
 /// The values of pieces that names tell, and, of an engine's own features, all groups of which every piece has one entry,

@@ -9,7 +9,7 @@ use super::data::{CoordinateValue, Parameter, RunReport};
 use super::groups::{Group, Shape, groups, untapered};
 use super::number::{centipawns, grouped, signed, whole};
 use super::table;
-use gputexel_model::{LEAST_WORTH, PieceValues, SINGLE_VALUES};
+use gputexel_model::SINGLE_VALUES;
 
 const ROWS: usize = 3000;
 /// Lists are open, from the first one on, that fit into so many rows.
@@ -128,28 +128,6 @@ fn farthest(parameters: &[Parameter], ids: &[usize]) -> Option<(String, f64)> {
     let (id, phase, change) = all.max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))?;
     let phase = if untapered(parameters, std::iter::once(id)) { "" } else { phase };
     Some((format!("{}{phase}", parameters[id].name), change))
-}
-
-/// The worth of pawns to queens, each with its number, the values and those of the reference.
-pub(super) fn worth_of(
-    all: &[PieceValues; 6],
-    parameters: &[Parameter],
-) -> Vec<(usize, [f64; 2], Option<[f64; 2]>)> {
-    let weight = |id: usize| parameters[id].support.map_or(1.0, |n| n as f64);
-    let row = |(role, own): (usize, &PieceValues)| {
-        let both = |value: &dyn Fn(&Parameter, usize) -> f64| {
-            let of = |phase: usize| own.worth(phase, |id| value(&parameters[id], phase), weight);
-            Some([of(0)?, of(1)?])
-        };
-        let reference = both(&|one, phase| one.reference.map_or(f64::NAN, |values| values[phase]));
-        let known = reference.filter(|values| !values[0].is_nan() && !values[1].is_nan());
-        both(&|one, phase| one.values[phase]).map(|values| (role, values, known))
-    };
-    let rows = all.iter().enumerate().take(5).filter_map(row);
-    rows.filter(|(_, now, before)| {
-        now.iter().chain(before.iter().flatten()).any(|value| *value >= LEAST_WORTH)
-    })
-    .collect()
 }
 
 /// The coordinates of a basis, unless they are the parameters themselves.
@@ -275,18 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn material_is_the_mean_over_the_positions() {
-        let square = |i: usize| format!("{}{}", (b'a' + (i % 8) as u8) as char, i / 8 + 1);
-        let mut all: Vec<Parameter> =
-            (0..64).map(|i| parameter(&format!("rook_{}", square(i)), "rook", 500.0, 0)).collect();
-        (all[0].support, all[0].values) = (Some(3), [400.0, 600.0]);
-        (all[1].support, all[1].values) = (Some(1), [800.0, 200.0]);
-        all.push(parameter("queen", "material", 900.0, 7));
-        let values = PieceValues::of(all.iter().map(|one| (&*one.name, &*one.group)));
-        assert_eq!(
-            worth_of(&values, &all),
-            [(3, [500.0, 500.0], Some([10.0, 10.0])), (4, [900.0, 450.0], Some([10.0, 10.0]))]
-        );
+    fn coordinates_are_listed_with_their_bounds() {
         let text = coordinates(&[CoordinateValue {
             name: "a<".into(),
             value: 3.0,

@@ -33,7 +33,7 @@ impl Comparison {
                 section id="parameters" {
                     h2 { "Common parameters" }
                     @if !self.errors_note.is_empty() { p.note { (self.errors_note) } }
-                    div.first { (first::worth(&self.piece_values, &self.parameters)) }
+                    div.first { (first::worth(&self.worth)) }
                     @if !boards.is_empty() {
                         h3 { "Boards" }
                         (boards.switched(&views))

@@ -3,7 +3,7 @@
 
 use crate::conclusion::Conclusion;
 use crate::diagnostics::{Diagnostics, ProgramDiagnostics};
-use gputexel_model::PieceValues;
+use gputexel_model::PieceWorth;
 
 /// Anything empty or `None` is left out or reported as missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,8 +21,7 @@ pub struct RunReport {
     pub step_name: String,
     pub loss_name: String,
     pub parameters: Vec<Parameter>,
-    /// Which of them are those of pawn to king.
-    pub piece_values: [PieceValues; 6],
+    pub worth: Vec<PieceWorth>,
     pub reference: String,
     pub coordinates: Vec<CoordinateValue>,
     /// Values with the most correlated errors, if errors are known.
@@ -205,8 +204,7 @@ pub struct Comparison {
     pub disagreements: [Vec<WorstPosition>; 2],
     /// Features of both: values of the second, and those of the first as the reference.
     pub parameters: Vec<Parameter>,
-    /// Which of them are those of pawn to king.
-    pub piece_values: [PieceValues; 6],
+    pub worth: Vec<PieceWorth>,
     pub only: [Vec<String>; 2],
     pub errors_note: String,
 }

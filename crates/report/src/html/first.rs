@@ -1,13 +1,13 @@
 //! The first screen of the page of a run: the verdict, the worth of pieces, and the boards.
 
-use gputexel_model::{PieceValues, ROLE_NAMES};
+use gputexel_model::{PieceWorth, ROLE_NAMES};
 use maud::{Markup, html};
 
 use super::boards::{self, Boards};
-use super::data::{Parameter, RunReport};
+use super::data::RunReport;
 use super::groups::groups;
 use super::number::whole;
-use super::{bars, facts, pieces};
+use super::{facts, pieces};
 use crate::conclusion::{Conclusion, Judgement};
 
 impl Judgement {
@@ -30,7 +30,7 @@ pub(super) fn screen(report: &RunReport) -> Markup {
     html! {
         @match &report.conclusion {
             None => (facts(&report.facts)),
-            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(&report.piece_values, &report.parameters)) },
+            Some(conclusion) => div.first { (verdict_box(conclusion)) (worth(&report.worth)) },
         }
         @if !boards.is_empty() {
             section.first id="boards" aria-label="Boards" {
@@ -70,17 +70,13 @@ fn sentence(words: &str) -> String {
     sentence
 }
 
-pub(super) fn worth(values: &[PieceValues; 6], parameters: &[Parameter]) -> Markup {
-    let rows = bars::worth_of(values, parameters);
+pub(super) fn worth(rows: &[PieceWorth]) -> Markup {
     html! {
         @if !rows.is_empty() { div.worth { table {
             thead { tr { th scope="col" title="what counts it, and the means of its tables, each entry as often as positions have it; centipawns" { "Worth of pieces" } th scope="col" { "middlegame" } th scope="col" { "endgame" } } }
-            tbody { @for (role, values, before) in rows { tr {
-                th scope="row" { (pieces::icon(role)) (ROLE_NAMES[role]) }
-                @for phase in 0..2 { td {
-                    @if let Some(before) = before { span.soft { (whole(before[phase])) " → " } }
-                    strong { (whole(values[phase])) }
-                } }
+            tbody { @for PieceWorth { piece, before, after } in rows { tr {
+                th scope="row" { @if let Some(role) = ROLE_NAMES.iter().position(|name| name == piece) { (pieces::icon(role)) } (piece) }
+                @for phase in 0..2 { td { span.soft { (whole(before[phase])) " → " } strong { (whole(after[phase])) } } }
             } } }
         } } }
     }
@@ -112,14 +108,7 @@ mod tests {
         let report = RunReport {
             conclusion: Some(Conclusion { verdict, next, ..Conclusion::default() }),
             facts: vec![("loss".to_string(), "0.1".to_string())],
-            piece_values: PieceValues::of(
-                (0..64)
-                    .map(rook)
-                    .map(|one| (one.name, one.group))
-                    .collect::<Vec<_>>()
-                    .iter()
-                    .map(|(name, group)| (&**name, &**group)),
-            ),
+            worth: vec![PieceWorth { piece: "rook", before: [500.0; 2], after: [510.0, 530.0] }],
             parameters: (0..64).map(rook).collect(),
             reference: "the prior".to_string(),
             ..RunReport::default()

@@ -9,6 +9,7 @@ use gputexel_io::{Error, Result};
 use gputexel_model::{ParameterFile, ParameterRecord, PieceValues, Prior};
 use serde_json::{Value, json};
 
+use crate::pieces::shown_worth;
 use gputexel_report::{Comparison, Parameter, grouped};
 pub use losses::{Loss, Losses};
 
@@ -277,6 +278,9 @@ impl Differences {
         if let Some(losses) = &self.losses {
             facts.extend(losses.difference_in_words().map(|text| ("loss(B) - loss(A)".to_string(), text)));
         }
+        // Of an engine's own features, only positions tell all that a piece is worth.
+        let names = self.both.iter().filter(|_| self.sides[1].file.computed_set().is_some());
+        let values = PieceValues::of(names.map(|one| (&*one.name, &*one.group)));
         Comparison {
             names: [a, b],
             facts,
@@ -286,11 +290,7 @@ impl Differences {
                 .as_ref()
                 .map_or_else(Default::default, |losses| losses.disagreements.clone()),
             parameters: self.both.clone(),
-            // Of an engine's own features, only positions tell all that a piece is worth.
-            piece_values: match self.sides[1].file.computed_set() {
-                Some(_) => PieceValues::of(self.both.iter().map(|one| (&*one.name, &*one.group))),
-                None => Default::default(),
-            },
+            worth: shown_worth(&values, &self.both),
             only: self.only.clone(),
             errors_note: [
                 self.constant_in_words().as_str(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::steps::steps;
 use super::{ReportData, record, strength};
-use crate::pieces::piece_values;
+use crate::pieces::{piece_values, shown_worth};
 use gputexel_dataset::objective::{Objective, ScaleForms};
 use gputexel_io::run_folder::{Kind, PARAMETERS, RunFolder};
 use gputexel_io::{Result, counted, escaped};
@@ -103,6 +103,11 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         let by_steps = remaining_seconds(last.number, config.stopping.epochs, last.seconds);
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
+    let pieces = match (known.positions, file.and_then(ParameterFile::computed_set)) {
+        (Some((data, _)), _) => piece_values(data),
+        (None, Some(_)) => PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group))),
+        (None, None) => Default::default(),
+    };
     let mut report = RunReport {
         title: format!("gputexel {command}: {}", escaped(&path)),
         status,
@@ -112,11 +117,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         loss_name: if config.regularizes() { "regularized loss" } else { "training loss" }.to_string(),
         step_name: step_name.to_string(),
         steps,
-        piece_values: match (known.positions, file.and_then(ParameterFile::computed_set)) {
-            (Some((data, _)), _) => piece_values(data),
-            (None, Some(_)) => PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group))),
-            (None, None) => Default::default(),
-        },
+        worth: shown_worth(&pieces, &parameters),
         parameters,
         reference: "the prior".to_string(),
         coordinates: coordinates(folder, config, checkpoint),
