@@ -28,7 +28,6 @@ pub struct MpiLink {
 unsafe impl Send for MpiLink {}
 
 impl MpiLink {
-    /// Returns the link of this process.
     pub fn new(world: SimpleCommunicator) -> Self {
         Self { world }
     }

@@ -23,7 +23,6 @@ const PERCENT: &[&str] = &[
 
 /// Titles of columns of scores; the first of them mean centipawns.
 const SCORES: &[&str] = &["cp", "score_cp", "centipawns", "score", "eval", "evaluation"];
-/// Number of titles that mean centipawns.
 const CENTIPAWNS: usize = 3;
 
 const GAMES: &[&str] = &["game", "game_id", "game_number"];

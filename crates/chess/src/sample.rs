@@ -96,9 +96,7 @@ pub struct SkippedGame {
 }
 
 impl Batch {
-    /// Number of complaints kept for a batch and for a report.
     pub const COMPLAINTS: usize = 5;
-    /// Number of skipped games recorded for a batch and for a report.
     pub const NAMED_GAMES: usize = 20;
     /// Number of faulty games recorded for a batch in any case, and when too many are rejected.
     pub const NAMED_FAULTS: usize = 3;

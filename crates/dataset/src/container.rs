@@ -93,7 +93,6 @@ pub fn tensors(path: &Path) -> Result<(Metadata, Vec<TensorInfo>)> {
     Ok((file.metadata, list))
 }
 
-/// Reads and verifies a dataset.
 pub fn read(path: &Path) -> Result<Dataset> {
     let mut file = Stored::open(path)?;
     file.metadata.feature_set.validate().map_err(|e| Error::input(path, e.to_string()))?;

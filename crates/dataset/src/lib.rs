@@ -273,7 +273,6 @@ impl Dataset {
         &self.results
     }
 
-    /// Returns the phase units of every position.
     #[inline]
     pub fn phases(&self) -> &[u16] {
         &self.phases

@@ -121,7 +121,6 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
     pub fn new(feature_set: FeatureSet) -> Self {

@@ -14,7 +14,6 @@ macro_rules! names {
     };
     (@ $type:ident $error:path, $what:literal: $($value:ident $name:literal),*) => {
         impl $type {
-            /// All values.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$value),*];
 
             /// Returns its name on command lines and in files.

@@ -29,7 +29,6 @@ pub enum Kind {
     /// `match`, and `spsa verify`.
     Match,
     Spsa,
-    /// `selfplay`.
     SelfPlay,
     Rescore,
     /// `probe`, until it is finished.
@@ -89,7 +88,6 @@ pub const PARAMETERS: &str = "params.json";
 /// The best parameters of an interrupted run. Their tables as source code are [`SO_FAR_TABLES`], in the order of those
 /// of the run.
 pub const SO_FAR: &str = "so-far.json";
-/// See [`SO_FAR`].
 pub const SO_FAR_TABLES: [&str; 3] = ["so-far.h", "so-far.hpp", "so-far.rs"];
 
 const RUNS: &str = "runs";

@@ -30,7 +30,6 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// Returns its values for both phases.
     pub fn values(&self) -> [f64; 2] {
         let value = |i: usize| self.numbers[i.min(self.numbers.len() - 1)].1.value;
         [value(0), value(1)]

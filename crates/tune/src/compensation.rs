@@ -70,7 +70,6 @@ impl Ahead {
         }))
     }
 
-    /// Returns the figures of both halves.
     pub fn figures([middlegame, endgame]: &[Self; 2]) -> String {
         format!("{middlegame} in the middlegame, {endgame} in the endgame")
     }

@@ -13,7 +13,6 @@ const STRETCH: usize = 1 << 20;
 /// Number of sections up to which each is one stretch: with more, the sums of a call take longer to exchange
 /// than to compute.
 const ENOUGH: usize = 64;
-/// Largest number of sections that can be requested.
 pub const MOST_SECTIONS: usize = 4096;
 
 pub(super) struct SectionPlan {

@@ -16,7 +16,6 @@ pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
 pub(crate) use start::fill as fill_start;
 
-/// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
 const FACTOR_ONE: f64 = 64.0;
 const FACTOR_MAX: f64 = 192.0;
@@ -60,7 +59,6 @@ pub(crate) fn program() -> Program {
     }
 }
 
-/// Number of sums of the program, apart from the linear part.
 const SUMS: usize = 5;
 
 trait SumCollector: Collector {

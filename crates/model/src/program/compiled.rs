@@ -5,7 +5,6 @@ use std::ops::Range;
 use super::{Input, Program};
 use gputexel_io::Result;
 
-/// Largest number of sums of a program, the linear part included.
 pub const MAX_SLOTS: usize = 32;
 pub const LINEAR: usize = 0;
 

@@ -103,7 +103,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         let by_steps = remaining_seconds(last.number, config.stopping.epochs, last.seconds);
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
-    let pieces = match (known.positions, file.and_then(ParameterFile::computed_set)) {
+    let pieces = match (positions.filter(|_| theta.is_some()), file.and_then(ParameterFile::computed_set)) {
         (Some((data, _)), _) => piece_values(data),
         (None, Some(_)) => PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group))),
         (None, None) => Default::default(),

@@ -19,7 +19,6 @@ use super::setup::Setup;
 use super::{Header, RunState, read};
 
 const FOLDER: &str = "verify";
-/// Folder of a match that confirms another.
 const CONFIRMATION: &str = "confirm";
 /// Differences between the seeds of the matches and that of the run, so that their openings are others.
 const OTHER_OPENINGS: [u64; 2] = [0x7665_7269_6679, 0x63_6f6e_6669_726d];

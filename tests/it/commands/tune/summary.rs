@@ -83,7 +83,8 @@ fn the_worth_of_an_engines_piece_has_all_that_every_piece_has() {
         text.push('\n');
     }
     bench.write("t.svm", text);
-    let command = "tune t.svm --schema schema.json --l2 0 --backend cpu --k 1 -o r --json";
+    bench.ok("import t.svm --schema schema.json -o t.bin");
+    let command = "tune t.bin --l2 0 --backend cpu --k 1 -o r --json";
     let told: Value = serde_json::from_str(&bench.ok(command)).unwrap();
     let file = bench.json("r/params.json");
     let own = |i: usize, what: &str| file["parameters"][i][what].as_f64().unwrap();

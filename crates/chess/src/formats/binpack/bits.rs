@@ -40,7 +40,6 @@ impl<'a> BitReader<'a> {
         None
     }
 
-    /// Returns the number of bytes begun.
     pub fn bytes_taken(&self) -> usize {
         self.at.div_ceil(8)
     }
@@ -104,7 +103,6 @@ pub(super) fn unsigned(value: i16) -> u16 {
     ((value << 1) ^ (value >> 15)) as u16
 }
 
-/// Inverts [`unsigned`].
 pub(super) fn signed(value: u16) -> i16 {
     (value >> 1) as i16 ^ -((value & 1) as i16)
 }

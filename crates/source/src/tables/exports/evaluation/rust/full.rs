@@ -1,5 +1,4 @@
 
-/// The square of danger is divided by this.
 const DANGER_DIVISOR: i64 = 720;
 /// The endgame value is multiplied by a factor, of which this is 1.
 const FACTOR_ONE: i64 = 64;
