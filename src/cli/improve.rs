@@ -47,7 +47,6 @@ const PROPOSAL: &str = "result.json";
 /// Has the folder of the test in it.
 const SEARCH: &str = "search";
 
-/// Flags of `improve`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

@@ -37,7 +37,6 @@ const ROUND: &str = "round.json";
 /// In the folder of a round that is not finished.
 const CLOCK: &str = "clock.json";
 
-/// Flags of `learn`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 In each round, the built-in engine plays itself with the best values so far, and positions that its searches evaluate are drawn; \
@@ -155,7 +154,6 @@ fn since_1970(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Of anything in a folder.
 fn last_change(path: &Path) -> f64 {
     let own = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();

@@ -21,7 +21,6 @@ macro_rules! alert {
     };
 }
 
-/// Prints an error; returns its exit code.
 pub fn fail(error: anyhow::Error) -> ExitCode {
     // The library's errors are complete in one line; others are printed with their sources.
     let (code, text) = match error.downcast::<gputexel::Error>() {

@@ -6,7 +6,6 @@ use super::context::Context;
 
 /// A subcommand. The implementing type holds its flags, with examples at the end of its help (`after_help`).
 pub trait Subcommand {
-    /// Runs the subcommand.
     fn run(&self, context: &Context) -> anyhow::Result<()>;
 
     /// Returns the flags that choose the backend, for subcommands whose work several processes can share.

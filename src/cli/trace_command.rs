@@ -16,7 +16,6 @@ pub struct TraceCommandArgs {
 }
 
 impl TraceCommandArgs {
-    /// Returns the command, if given.
     pub fn command(&self) -> Result<Option<TraceCommand>> {
         self.trace_command.as_deref().map(|text| self.try_new(text)).transpose()
     }

@@ -167,7 +167,6 @@ pub enum GivenScale {
 }
 
 impl GivenScale {
-    /// Returns K in base-10 form.
     pub fn k(self) -> Result<f64> {
         let ln10 = std::f64::consts::LN_10;
         let (name, given, k) = match self {

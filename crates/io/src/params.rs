@@ -225,7 +225,6 @@ impl ParamsFile {
         text
     }
 
-    /// Returns its parameters, in order.
     pub fn entries(&self) -> impl Iterator<Item = &ParamEntry> {
         self.lines.iter().filter_map(|line| match line {
             Line::Entry(entry) => Some(&**entry),

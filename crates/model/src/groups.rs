@@ -84,7 +84,6 @@ impl ParameterGroups {
         self.indices.is_empty()
     }
 
-    /// The indices of θ in each group.
     pub fn indices(&self) -> &[Vec<usize>] {
         &self.indices
     }

@@ -13,7 +13,6 @@ use super::games::{FolderFlags, Progress, RuleFlags, settings, warn};
 use super::output::print_result;
 use super::subcommand::{Subcommand, short_help};
 
-/// Flags of `selfplay`.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_args(short_help(&[

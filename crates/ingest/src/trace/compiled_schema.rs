@@ -99,7 +99,6 @@ impl CompiledSchema {
         })
     }
 
-    /// Checks a schema.
     pub fn try_new(schema: &Schema) -> Result<Self> {
         let usage = |text: String| Err(Error::Usage(text));
         if schema.index_base > 1 {

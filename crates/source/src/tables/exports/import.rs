@@ -15,7 +15,6 @@ use gputexel_model::{
     Feature, FeatureKind, FeatureSet, ParameterFile, ParameterRecord, Phases, Prior, named_parameters,
 };
 
-/// Reads as [`import`], from a file.
 pub fn import_file(file: &Path, like: Option<&Like>) -> Result<Imported> {
     if file.is_dir() {
         return Err(Error::input(file, "is a folder; expected an export"));
