@@ -12,7 +12,6 @@ use gputexel_report::{Calibration, Diagnostics, SetDiagnostics};
 
 const BINS: usize = 10;
 const FEWEST: usize = 20;
-/// Number of classes of predictions used to compute deciles.
 const CLASSES: usize = 1 << 12;
 /// Minimum number of positions that are added up sequentially.
 const PIECE: usize = 1 << 15;

@@ -13,9 +13,7 @@ use crate::formats::packed::{CODE_BYTES, Planes, board, codes, roles};
 pub(super) const STEM_BYTES: usize = 32;
 
 const DOUBLE_STEP: u8 = 12;
-/// A white rook with which White may castle.
 const WHITE_CASTLING_ROOK: u8 = 13;
-/// A black rook with which Black may castle.
 const BLACK_CASTLING_ROOK: u8 = 14;
 const BLACK_KING_TO_MOVE: u8 = 15;
 
