@@ -1,6 +1,7 @@
 //! What a run was good for, by positions that it did not learn from, and what is remarkable about its result.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::pieces::relative_tables;
@@ -149,7 +150,12 @@ fn next(tuned: &Tuned, judgement: Judgement) -> String {
             format!("gputexel improve {folder} --engine ENGINE")
         }
         Judgement::Better | Judgement::CannotBeJudged if imported => {
-            format!("gputexel patch tables {folder} SOURCE")
+            let own = tuned.features.imported.iter().flat_map(|own| &own.parameters);
+            let files = own.filter_map(|own| own.at.as_deref()?.rsplitn(3, ':').nth(2).map(Path::new));
+            let found: BTreeSet<String> = files.filter(|file| file.is_file()).map(quoted).collect();
+            let sources =
+                if found.is_empty() { "SOURCE".to_string() } else { Vec::from_iter(found).join(" ") };
+            format!("gputexel patch tables {folder} {sources}")
         }
         Judgement::Better | Judgement::CannotBeJudged => {
             let prior = &tuned.config().prior;

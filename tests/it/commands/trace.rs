@@ -31,7 +31,8 @@ fn compile(bench: &Bench, standard: u32) {
 #[ignore = "full"]
 fn numbers_are_tuned_and_written_where_they_stand() {
     let Some(bench) = engine() else { return };
-    bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --holdout 0.1 --out run");
+    let told = bench.told("tune ./engine-trace q.fens --blend 0 --l2 0.001 --holdout 0.1 --out run");
+    assert_has(told["next"].as_str().unwrap(), "patch tables run src/linear.cpp src/tables.hpp");
     let names: Vec<String> = bench.json("run/params.json")["parameters"]
         .as_array()
         .unwrap()
