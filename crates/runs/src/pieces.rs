@@ -34,7 +34,8 @@ pub(crate) fn piece_values(data: &Dataset) -> [PieceValues; 6] {
     let set = &data.metadata().feature_set;
     let mut values = PieceValues::of(set.features.iter().map(|one| (&*one.name, &*one.group)));
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    set.features.iter().enumerate().for_each(|(id, one)| groups.entry(&one.group).or_default().push(id));
+    let own = set.features.iter().enumerate().filter(|_| set.imported.is_some());
+    own.for_each(|(id, one)| groups.entry(&one.group).or_default().push(id));
     let first = |own: &PieceValues| {
         let table = own.tables.first().map(|table| table.0.clone());
         own.counts.first().map(|count| vec![count.0]).or(table).unwrap_or_default()
@@ -44,7 +45,8 @@ pub(crate) fn piece_values(data: &Dataset) -> [PieceValues; 6] {
         groups.into_values().filter(|ids| ids.len() > 1).map(|ids| (ids, [true; 6])).collect();
     let linear = data.program().map_or(usize::MAX, |program| program.slot_columns(0).end);
     let mut row = vec![0.0; set.features.len()];
-    for n in (0..data.len()).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
+    let looked_at = if groups.is_empty() { 0 } else { data.len() };
+    for n in (0..looked_at).step_by(data.len().div_ceil(LOOKED_AT).max(1)) {
         row.fill(0.0);
         let entries = data.row(n).entries().filter(|entry| usize::from(entry.0) < linear);
         entries.for_each(|(id, count)| row[usize::from(data.feature_of(id))] += count);
@@ -55,7 +57,7 @@ pub(crate) fn piece_values(data: &Dataset) -> [PieceValues; 6] {
             (0..6).for_each(|role| counted[role] &= (own - counts[role]).abs() < 1e-3);
         }
     }
-    for (ids, counted) in groups.into_iter().filter(|_| set.imported.is_some()) {
+    for (ids, counted) in groups {
         // In a set where no piece is ever missing, several are counted alike.
         if let [role] =
             (0..6).filter(|&role| counted[role] && !known[role].is_empty()).collect::<Vec<_>>()[..]
