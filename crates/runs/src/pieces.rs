@@ -6,20 +6,8 @@ use gputexel_dataset::Dataset;
 use gputexel_model::{FeatureSet, LEAST_WORTH, PieceValues, PieceWorth};
 use gputexel_report::Parameter;
 
-use crate::tuned::Tuned;
-
 /// Positions that tell which groups count pieces.
 const LOOKED_AT: usize = 20_000;
-
-impl Tuned {
-    /// Returns the worth of pawns to queens, as far as the features have values of them.
-    pub fn pieces(&self) -> Vec<PieceWorth> {
-        let count = self.features.features.len();
-        let [before, after] = [&self.config().prior_theta[..], self.parameters()]
-            .map(|theta| move |id: usize, phase: usize| theta[phase * count + id]);
-        PieceWorth::of(&self.piece_values, before, after, |id| self.occurrences[id] as f64)
-    }
-}
 
 /// The worth of pieces in a page, over that of the reference.
 pub(crate) fn shown_worth(values: &[PieceValues; 6], parameters: &[Parameter]) -> Vec<PieceWorth> {

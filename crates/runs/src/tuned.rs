@@ -11,7 +11,7 @@ use gputexel_io::run_folder::{
     Kind, METRICS, PARAMETERS, REPORT, SO_FAR, SO_FAR_TABLES, VALUES, VALUES_LIST, append_line,
 };
 use gputexel_io::{Error, RECORD_BYTES, Result, RunFolder, read_whole};
-use gputexel_model::{FeatureSet, ParameterFile, PieceValues, Provenance, ValueChange};
+use gputexel_model::{FeatureSet, ParameterFile, PieceValues, PieceWorth, Provenance, ValueChange};
 use gputexel_report::RunReport;
 use gputexel_source::tables::{Language, tables};
 use gputexel_tune::{
@@ -127,6 +127,14 @@ impl SwarmLosses {
 }
 
 impl Tuned {
+    /// Returns the worth of pawns to queens, as far as the features have values of them.
+    pub fn pieces(&self) -> Vec<PieceWorth> {
+        let count = self.features.features.len();
+        let [before, after] = [&self.config().prior_theta[..], self.parameters()]
+            .map(|theta| move |id: usize, phase: usize| theta[phase * count + id]);
+        PieceWorth::of(&self.piece_values, before, after, |id| self.occurrences[id] as f64)
+    }
+
     pub fn config(&self) -> &RunConfig {
         &self.record.config
     }

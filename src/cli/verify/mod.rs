@@ -165,7 +165,7 @@ fn failure(found: &Verification, args: &VerifyArgs) -> Option<String> {
         Verdict::Tuned => return None,
         Verdict::Unclear => {
             "rounding explains so much that other differences would not show: let 'one' of sigmoid, scale and share be large, \
-             and divide by it last"
+             and divide last"
                 .to_string()
         }
         Verdict::Start => {
