@@ -189,4 +189,18 @@ mod tests {
         );
         assert_eq!((pawn, knight), ([Some(100.0); 2], [Some(322.0), Some(292.0)]));
     }
+
+    #[test]
+    fn tables_count_as_often_as_positions_have_their_entries() {
+        let features = [("rook_a1", "rook"), ("rook_b1", "rook"), ("queen", "material")];
+        let after = [[400.0, 600.0], [800.0, 200.0], [900.0, 450.0]];
+        let found = PieceWorth::of(
+            &PieceValues::of(features),
+            |_, _| 10.0,
+            |id, phase| after[id][phase],
+            |id| [3.0, 1.0, 7.0][id],
+        );
+        let worth = |piece, after| PieceWorth { piece, before: [10.0; 2], after };
+        assert_eq!(found, [worth("rook", [500.0; 2]), worth("queen", [900.0, 450.0])]);
+    }
 }
