@@ -37,8 +37,8 @@ pub fn keep_large_blocks() {
 
 /// Makes the allocator return blocks of 8 MiB or more as soon as they are freed. By default glibc keeps blocks of up
 /// to 32 MiB once some have been freed, a third of the memory of a run on a million positions. Smaller blocks come
-/// and go too often: a matrix of 768 parameters has 4.5 MiB. They stay, and few threads share them: a tenth of the time
-/// and memory of a run on the sample, which the system spent on filling them with zeros.
+/// and go too often: a matrix of 768 parameters has 4.5 MiB. They stay, and few threads share them: the system
+/// spent 8 % of the time of a run on the sample on filling them with zeros.
 fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: settings of the allocator, before any other thread runs.

@@ -18,6 +18,7 @@ use super::subcommand::Subcommand;
 use super::table::{ahead_lines, aligned, counted, grouped, percent, phase_table, some_of};
 
 const NAMES: usize = 12;
+/// Maximum number of names of parameters in a line about evaluations.
 const SOME: usize = 4;
 
 #[derive(Debug, clap::Args)]

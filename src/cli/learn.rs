@@ -154,6 +154,7 @@ fn since_1970(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
+/// Of anything in a folder.
 fn last_change(path: &Path) -> f64 {
     let own = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();

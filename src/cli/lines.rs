@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+/// Seconds after the start at which the first lines are due.
 const FIRST: [u64; 3] = [2, 5, 10];
 /// Seconds between all later ones.
 const EVERY: u64 = 30;

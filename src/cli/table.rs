@@ -109,6 +109,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// Formats a share of a total as `12.3 %`.
 pub fn percent(part: u64, total: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / total.max(1) as f64)
 }

@@ -17,6 +17,7 @@ mod ranked {
 
     use super::{Arc, DeviceList, Team};
 
+    /// The other ranks, set on rank 0.
     static RANKS: OnceLock<Ranks> = OnceLock::new();
     /// Number of this rank among those of its machine.
     static LOCAL_RANK: OnceLock<usize> = OnceLock::new();

@@ -4,6 +4,7 @@ use super::fen::parse_fen;
 use super::text::{DELIMITERS, significant_lines, split_columns};
 use gputexel_io::input::is_container;
 
+/// Number of bytes in which texts have no zero.
 const BINARY_BYTES: usize = 4096;
 
 const SHOWN: usize = 40;

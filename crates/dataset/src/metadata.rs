@@ -121,6 +121,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// The schema version that this version of the program writes and reads.
     pub const SCHEMA: u32 = 1;
 
     pub fn new(feature_set: FeatureSet) -> Self {

@@ -127,6 +127,7 @@ impl Input {
         plain_name(&self.name)
     }
 
+    /// Returns the decompressed beginning.
     pub fn head(&self) -> &[u8] {
         &self.head
     }

@@ -136,6 +136,7 @@ impl Parameterization {
         if self.is_identity() { self.start.len() } else { self.coordinates.len() }
     }
 
+    /// The length of θ.
     pub fn parameters(&self) -> usize {
         self.base.len()
     }

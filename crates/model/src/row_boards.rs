@@ -6,6 +6,7 @@ use shakmaty::{Bitboard, Board, CastlingMode, Chess, Color, Piece, Role, Setup, 
 use super::FeatureSet;
 
 const TEMPO: &str = "tempo";
+/// Number of ids of the piece-square tables, which come first.
 const PIECES: u16 = 6 * 64;
 
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::linalg::{View, multiply, plain_dot as dot};
 use super::{Space, box_quadratic};
 
+/// Number of pairs stored per member.
 pub const QUASI_NEWTON_PAIRS: usize = 10;
 /// A member has converged when the gain predicted by its model falls to this fraction of the first prediction: its
 /// distance to the minimum is then a thousandth of the initial distance.

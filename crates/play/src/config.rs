@@ -107,6 +107,7 @@ pub struct MatchConfig {
 }
 
 impl MatchConfig {
+    /// Of A and B.
     pub fn limits(&self) -> [TimeControl; 2] {
         [self.play.limit, self.limit_b.unwrap_or(self.play.limit)]
     }

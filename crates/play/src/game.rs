@@ -58,6 +58,7 @@ impl GameRecord {
         self.opening.moves.len() + self.moves.len()
     }
 
+    /// Returns the half points of a color: 0, 1 or 2.
     pub fn half_points(&self, color: Color) -> u8 {
         match self.outcome.winner() {
             None => 1,

@@ -15,6 +15,7 @@ use gputexel_io::{Error, LogFile, LogLine, Result, RunLog, is_open_at};
 pub const JOURNAL: &str = "match.jsonl";
 pub const LOG: LogFile = LogFile { name: JOURNAL, what: "match" };
 
+/// The pair of a line, if it has a result.
 fn checked(folder: &Path, line: LogLine, pair: PairSummary) -> Result<PairSummary> {
     match pair.is_valid() {
         true => Ok(pair),

@@ -13,6 +13,7 @@ use gputexel_report::{Heading, MatchReport, Standing, Table, grouped};
 const POINTS: usize = 400;
 /// Least number of pairs for which an estimate is drawn.
 const FIRST: usize = 5;
+/// Of each kind.
 const LISTED: usize = 10;
 
 pub fn match_report(folder: &Path) -> Result<MatchReport> {

@@ -25,6 +25,7 @@ pub enum Noise {
 impl std::str::FromStr for Noise {
     type Err = Error;
 
+    /// `measured`, or τ.
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "measured" => Ok(Self::Measured(0.5)),

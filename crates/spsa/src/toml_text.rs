@@ -13,6 +13,7 @@ pub(crate) fn toml_error(text: &str, path: &Path, error: &toml::de::Error) -> Er
     Error::line(path, line, reason.join("; "))
 }
 
+/// The line, from 1, of a byte.
 pub(crate) fn line_at(text: &str, byte: usize) -> u64 {
     1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count() as u64
 }

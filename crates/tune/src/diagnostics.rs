@@ -11,7 +11,9 @@ use gputexel_eval::exact::exact_scores;
 use gputexel_report::{Calibration, Diagnostics, SetDiagnostics};
 
 const BINS: usize = 10;
+/// Minimum number of positions per bin.
 const FEWEST: usize = 20;
+/// Number of classes of predictions used to compute deciles.
 const CLASSES: usize = 1 << 12;
 /// Minimum number of positions that are added up sequentially.
 const PIECE: usize = 1 << 15;

@@ -19,6 +19,7 @@ pub struct ScaleFit {
 
 /// Smallest and largest K considered, base-10 form.
 pub const K_RANGE: (f64, f64) = (0.01, 20.0);
+/// Number of points of the initial scan, evenly spaced in ln K.
 const SCAN: usize = 24;
 /// Number of positions of which the minimum is found first, and the distance from it, in ln K, within which that of all
 /// of them is looked for.

@@ -9,6 +9,7 @@ use gputexel::{Error, Result};
 
 use super::super::settings::parsed;
 
+/// Flags of `tune` and `pso` about the objective; a resumed run has them in its folder.
 #[derive(Debug, clap::Args)]
 #[group(id = "ObjectiveArgs", multiple = true)]
 pub struct ObjectiveArgs {

@@ -13,8 +13,11 @@ use super::super::runs::targets_line;
 use super::super::style::{columns, shade};
 use super::super::table::{aligned, counted, grouped};
 
+/// Maximum number of changes listed if there is no board to show.
 const LISTED: usize = 8;
+/// Width of a terminal that is not known.
 const USUAL_COLUMNS: usize = 80;
+/// Width of what stands beside a board.
 const BESIDE: usize = 38;
 /// Ratio of scores to the prior's within which search margins still fit.
 const SAME_SCALE: std::ops::RangeInclusive<f64> = 0.95..=1.05;

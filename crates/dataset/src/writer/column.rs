@@ -22,6 +22,7 @@ pub(super) struct Column {
     hash: Xxh3,
 }
 
+/// Number of pending bytes at which they are hashed and written.
 const PENDING_BYTES: usize = 1 << 18;
 
 impl Column {

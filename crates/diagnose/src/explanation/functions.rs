@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{Guess, Row, Rows, least_squares};
 
+/// Number of knots of the function that is fitted to differences.
 const KNOTS: usize = 40;
 
 /// Straight lines between quantiles of what it is given, added to each function that is none itself.

@@ -27,6 +27,7 @@ const AGREE: f64 = 0.99;
 const WORTH: f64 = 0.2;
 /// Number of changes that are named side by side because they explain the same.
 const ALIKE: usize = 3;
+/// Number of changes listed if none explains everything.
 const LISTED: usize = 2;
 const DIFFERING: usize = 6000;
 const OTHERS: usize = 2000;

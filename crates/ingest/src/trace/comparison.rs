@@ -10,6 +10,7 @@ use gputexel_io::Result;
 use gputexel_model::program::{CompiledProgram, Interval, LINEAR, Taper};
 use gputexel_model::{Division, FeatureSet};
 
+/// Maximum number of differences that are kept.
 pub const WORST: usize = 10;
 /// Rounding of an engine changes a sum by about the number of divisions before it, at most this.
 const ROUNDED_CP: f64 = 3.0;

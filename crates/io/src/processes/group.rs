@@ -112,6 +112,7 @@ impl Contained {
         })
     }
 
+    /// Kills it with its children.
     pub fn kill(&self) {
         let mut state = self.state();
         // It was not waited for yet, so its id and that of its group are still its own.

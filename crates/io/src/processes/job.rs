@@ -45,6 +45,7 @@ impl Contained {
         self.state().engine.try_wait().ok().flatten()
     }
 
+    /// Kills it with its children.
     pub fn kill(&self) {
         let mut state = self.state();
         // Its handle is the only one.

@@ -16,6 +16,7 @@ pub use catalog::{COUNT, GROUPS};
 pub(super) use playing::FurtherValues;
 pub(crate) use start::fill as fill_start;
 
+/// Divisor of the square of danger, centipawns.
 const DANGER_DIVISOR: f64 = 720.0;
 const FACTOR_ONE: f64 = 64.0;
 const FACTOR_MAX: f64 = 192.0;
@@ -59,6 +60,7 @@ pub(crate) fn program() -> Program {
     }
 }
 
+/// Number of sums of the program, apart from the linear part.
 const SUMS: usize = 5;
 
 trait SumCollector: Collector {

@@ -45,6 +45,7 @@ use positions::{Labeled, Positions};
 use search::Search;
 use survey::Wishes;
 
+/// For each process, so that the time left can be told.
 const BLOCKS: usize = 8;
 /// Least and most positions in a block of an engine, and of a program, which is started for each set of values.
 const BLOCK: [usize; 2] = [200, 2000];

@@ -21,6 +21,7 @@ const REPAIRS: u64 = 8;
 /// Rounds in a row without a find: two effects that were overlooked, such as those of a value's two phases, can
 /// cancel in one.
 const CLEAN: u64 = 2;
+/// Parameters that are blamed for a block.
 const MOST_BLAMED: usize = 8;
 /// Share of the sum of squares that one has to explain.
 const LEAST_BLAME: f64 = 0.02;

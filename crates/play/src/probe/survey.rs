@@ -16,6 +16,7 @@ use gputexel_chess::fen::mirrored;
 use gputexel_io::Result;
 
 const SAMPLE: usize = 200;
+/// In which the evaluation is looked for.
 const ANSWERS: usize = 24;
 /// Numbers with decimals are pawns if half of them are smaller.
 const PAWNS: f64 = 20.0;

@@ -108,6 +108,7 @@ fn changes(own: &Parameter) -> [f64; 2] {
     [0, 1].map(|phase| own.values[phase] - before[phase])
 }
 
+/// A name without that of its group in front.
 fn within<'a>(name: &'a str, group: &str) -> &'a str {
     let rest = name.strip_prefix(group).map(|rest| rest.trim_start_matches('_'));
     rest.filter(|rest| !rest.is_empty()).unwrap_or(name)

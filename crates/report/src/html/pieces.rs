@@ -3,6 +3,7 @@
 use gputexel_model::ROLE_NAMES;
 use maud::{Markup, html};
 
+/// Shapes of pawn to king on 45 × 45, drawn for this program.
 const SHAPES: [&str; 6] = [
     "M22.5 8a6 6 0 0 1 3.7 10.7l3.6 2.3-1 2h-3.3c.6 4.5 2.3 7.5 5 10v5h-16v-5c2.7-2.5 4.4-5.5 5-10h-3.3l-1-2 3.6-2.3A6 6 0 0 1 22.5 8z",
     "M22 7l3 4c8 2 11 10 10 27H14c0-8 8-9 7-16-3 0-5 2-7 4l-4-3c1-5 4-9 8-11z",

@@ -8,6 +8,7 @@ use super::plot::{Axis, Plot, Series, Style};
 use super::table;
 
 const ROWS: usize = 200;
+/// Maximum number of columns or rows of the table of two settings.
 const CELLS: usize = 40;
 
 fn best_of(sweep: &SweepReport, axis: usize) -> Vec<Option<&SweepSetting>> {

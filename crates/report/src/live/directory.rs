@@ -16,6 +16,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 use crate::live::http::{Content, Server};
 
 const DEPTH: usize = 8;
+/// Maximum number of folders and files examined for one list.
 const ENTRIES: usize = 100_000;
 const RUNS: usize = 500;
 const REPORT_BYTES: u64 = 64 << 20;

@@ -48,6 +48,7 @@ pub struct Spec {
     pub(crate) closing: &'static str,
 }
 
+/// A language without a name, like most in everything else.
 pub(crate) const BASE: Spec = Spec {
     name: "",
     endings: &[],

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::variables::{Variable, yes};
 use gputexel_io::{Error, Result};
 
+/// Settings that lists may have, by their names.
 pub(super) const SETTINGS: [&str; 8] =
     ["min", "max", "c_end", "r_end", "s", "sigma", "simul_elo", "comments"];
 

@@ -14,6 +14,7 @@ use gputexel_play::Stop;
 use gputexel_play::client::{Setting, values_text};
 use gputexel_report::Conclusion;
 
+/// Lists of the values for other programs, by the names of their files.
 const LISTS: [(&str, ListFormat); 2] =
     [("values.openbench", ListFormat::OpenBench), ("values.params", ListFormat::Params)];
 

@@ -9,6 +9,7 @@ use crate::methods::{Factors, Scratch};
 use crate::tuner::{Perturbation, Tuner};
 use gputexel_io::{Error, Result, StopFlag};
 
+/// Times that progress is shown, unless there are fewer iterations.
 const POINTS: u64 = 200;
 /// Iterations whose factors are computed at a time, at most.
 const CHUNK: u64 = 50_000;

@@ -59,6 +59,7 @@ pub struct SweepOutcome {
     pub together: usize,
 }
 
+/// Name of the results of the runs in a checkpoint.
 const RESULTS: &str = "sweep-results";
 const NUMBERS: usize = 4;
 

@@ -13,6 +13,7 @@ use gputexel_eval::{Evaluator, Fallback, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_optim::{MemberStatus, QUASI_NEWTON_PAIRS, QuasiNewton, SharedModel, Space};
 
+/// Maximum number of evaluations per member.
 const ROUNDS: usize = 30;
 const RESULT_BYTES: usize = 1 << 30;
 const WORK_BYTES: usize = 1 << 28;

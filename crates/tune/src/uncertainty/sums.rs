@@ -22,6 +22,7 @@ const BLOCK: usize = 256;
 
 /// Sums over the positions of a fit, in the space of θ (2 F values; matrices symmetric, row-major).
 pub(super) struct Sums {
+    /// Σ w.
     pub weight: f64,
     /// Σ w h x xᵀ with the Gauss–Newton curvature h.
     pub gauss_newton: Vec<f64>,

@@ -17,6 +17,7 @@ use shakmaty::Board;
 use terms::Contributions;
 
 const SHOWN: usize = 12;
+/// Number of positions shown for each side of a comparison.
 const DISAGREEMENTS: usize = 6;
 /// Of the positions judged, one in so many is among the worst that are looked at together.
 const SHARE: usize = 50;

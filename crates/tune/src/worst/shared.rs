@@ -19,6 +19,7 @@ const TERMS: usize = 8;
 /// of 9.
 const BALANCES: [(u32, &str); 4] =
     [(0, "level"), (1, "1 or 2 pawns apart"), (3, "about a piece apart"), (5, "a rook or more apart")];
+/// Kinds of endings, after the classes by balance.
 const ENDINGS: [&str; 4] = ["pawn endings", "rook endings", "bishops of opposite colors", "without queens"];
 
 struct Counts {

@@ -10,6 +10,7 @@ use gputexel::spsa::run::{Header, RunState};
 use super::super::super::conclusion::findings;
 use super::super::super::table::{aligned, counted, grouped, percent};
 
+/// Values that the line of a run in progress shows.
 const VALUES: usize = 8;
 
 pub fn heading(header: &Header, state: &RunState) -> String {

@@ -50,7 +50,7 @@ fn a_run_has_one_conclusion() {
     }
 }
 
-/// What mobility shares between its entries is part of a piece's worth: every rook has one of them.
+/// Every rook has one entry of its mobility, so the mean of these entries is part of a rook's worth.
 #[test]
 fn the_worth_of_an_engines_piece_has_all_that_every_piece_has() {
     use std::fmt::Write as _;

@@ -9,6 +9,7 @@ use gputexel_io::{Error, Result};
 
 pub(super) const SLAB: usize = 8192;
 const SEGMENT: usize = 128;
+/// Marks a coefficient of −1.
 const MINUS: u32 = 1 << 31;
 
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use gputexel_io::Result;
 use super::{Findings, Group, Measured, largest_error, relative_error, repeated};
 use crate::vetting::positions::{self, Sample};
 
+/// Bounds on relative errors.
 const LOSS_BOUND: f64 = 1e-5;
 const GRADIENT_BOUND: f64 = 5e-5;
 const MATRIX_BOUND: f64 = 5e-5;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::vetting::positions::{self, Sample};
 
+/// Number of repetitions, which must give the same bits.
 pub const REPEATS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

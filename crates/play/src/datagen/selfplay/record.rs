@@ -41,6 +41,7 @@ impl StoredMove {
         })
     }
 
+    /// As reported, or 0.
     pub(super) fn nodes(&self) -> u64 {
         self.3.unwrap_or(0)
     }

@@ -8,6 +8,7 @@ pub(super) fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
 
+/// Of `after`, which `m` leads to from `before` with `key`.
 pub(super) fn key_after(mut key: Zobrist64, before: &Chess, m: Move, after: &Chess) -> Zobrist64 {
     let turn = before.turn();
     let mut toggle = |color: Color, role: Role, square: Square| {
