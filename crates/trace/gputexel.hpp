@@ -205,16 +205,16 @@ template <class T> struct At { // a right-hand side: the conversion to it knows 
 #define GPUTEXEL_OPERATOR(op, type, by)                                                                      \
     friend T operator op(const T &a, const At<type> &b) { return by; }                                       \
     friend T &operator op##=(T &a, const At<type> &b) { return a = by; }
-template <bool is_pair> struct Score {
-    using T = Score;
-    using Value = Score<false>;
+template <bool is_pair> struct Traced {
+    using T = Traced;
+    using Value = Traced<false>;
     Two v{};
     Handle handle{};
-    constexpr Score() = default;
-    constexpr Score(double m, double e, const Handle &h = {}) : v{{m, e}}, handle(h) {}
-    constexpr Score(std::nullptr_t) {} // a Pair may be the literal 0, but no other number
+    constexpr Traced() = default;
+    constexpr Traced(double m, double e, const Handle &h = {}) : v{{m, e}}, handle(h) {}
+    constexpr Traced(std::nullptr_t) {} // a Pair may be the literal 0, but no other number
     template <class N, std::enable_if_t<!is_pair && is_number<N>, int> = 0>
-    constexpr Score(N n) : v{{static_cast<double>(n), static_cast<double>(n)}} {}
+    constexpr Traced(N n) : v{{static_cast<double>(n), static_cast<double>(n)}} {}
     template <class U, IfNumber<U> = 0> explicit operator U() const {
         static_assert(never<U>, "gputexel: a score cannot become a number while it is recorded: use a verb");
         return U();
@@ -242,8 +242,8 @@ template <bool is_pair> struct Score {
 #define GPUTEXEL_IF_ADDED std::enable_if_t<is_pair && is_number<U>, int>
     GPUTEXEL_REFUSED(GPUTEXEL_IF_ADDED, +, "a number is added to a pair: write S(mg, eg) or pair(mg, eg)")
 };
-using Pair = Score<true>;
-using Value = Score<false>;
+using Pair = Traced<true>;
+using Value = Traced<false>;
 
 enum class Op : std::uint8_t { constant, parameter, linear, make, mg, eg, taper, sign,
                                relu, relu2, square, sigmoid, table, product, product_pair,
@@ -356,7 +356,7 @@ class Recorder {
         verbs.push_back({op, at, k, knots});
         return last_verb = u32(verbs.size() - 1);
     }
-    template <bool p> bool above(const Score<p> &a, double number, bool or_equal, Handle at) {
+    template <bool p> bool above(const Traced<p> &a, double number, bool or_equal, Handle at) {
         const Operand x = operand(a, at);
         const double difference = x.v[x.v[1] != 0] - number; // of a pair: the sign of both packed
         const bool yes = or_equal ? difference >= 0 : difference > 0;
@@ -429,7 +429,7 @@ class Recorder {
     Ref permanent = 0;
 
     Ref push(const Node &n) { return nodes.push_back(n), Ref(nodes.size() - 1); }
-    template <bool is_pair> Operand operand(const Score<is_pair> &s, Handle at) {
+    template <bool is_pair> Operand operand(const Traced<is_pair> &s, Handle at) {
         const Handle &h = s.handle;
         last = at;
         if (h.is_constant()) return {0, s.v};
