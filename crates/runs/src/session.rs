@@ -66,6 +66,7 @@ impl Session<'_, '_> {
                 scores: scores.as_ref(),
                 score_ratio: tuned.and_then(|tuned| tuned.score_ratio),
                 program: tuned.and_then(|tuned| tuned.program.as_ref()),
+                pieces: tuned.map(|tuned| &tuned.piece_values),
                 ..ReportData::default()
             };
             leave_report(folder, &report_data, self.observe)?;

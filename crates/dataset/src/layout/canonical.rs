@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::super::Dataset;
+use gputexel_model::MAX_FEATURES;
 
 pub(super) const CHUNK: usize = 1 << 14;
 const SHORT: usize = 16;
@@ -82,10 +83,17 @@ impl Chunk<'_> {
         let mut free = self.ids;
         for (i, lengths) in self.lengths.iter_mut().enumerate() {
             let (white, black) = dataset.row(self.first + i).ids_by_sign();
-            sort_into(white, &mut plus);
-            sort_into(black, &mut minus);
             let ids;
-            (ids, free) = free.split_at_mut(plus.len() + minus.len());
+            (ids, free) = free.split_at_mut(white.len() + black.len());
+            if let Some([of_plus, of_minus]) = short_differences(white, black, ids) {
+                *lengths = (of_plus as u16, of_minus as u16);
+                continue;
+            }
+            for (list, sorted) in [(white, &mut plus), (black, &mut minus)] {
+                sorted.clear();
+                sorted.extend_from_slice(list);
+                sorted.sort_unstable();
+            }
             kept.resize(minus.len(), 0);
             let (of_plus, of_minus) = differences(&plus, &minus, ids, &mut kept);
             ids[of_plus..][..of_minus].copy_from_slice(&kept[..of_minus]);
@@ -114,31 +122,47 @@ impl Chunk<'_> {
     }
 }
 
+/// Writes a − b and b − a of two short lists without repetitions, sorted, one after the other, and returns their
+/// lengths; `None` for other lists. All are compared with all, without branches.
 #[inline(always)]
-fn sort_into(list: &[u16], out: &mut Vec<u16>) {
-    out.clear();
-    if list.len() > SHORT || list.is_sorted() {
-        out.extend_from_slice(list);
-        out.sort_unstable();
-        return;
+fn short_differences(a: &[u16], b: &[u16], out: &mut [u16]) -> Option<[usize; 2]> {
+    if a.len().max(b.len()) > SHORT {
+        return None;
     }
-    // The place of each id is the number of smaller ones: comparisons of all with all, without branches.
-    // Equal ids are distinguished by their place in the list, and the padding is larger than all.
-    let mut keys = [i32::MAX; SHORT];
-    for (place, (key, &id)) in keys.iter_mut().zip(list).enumerate() {
-        *key = i32::from(id) << 4 | place as i32;
-    }
-    let mut ranks = [0u32; SHORT];
-    for key in keys {
-        for (rank, other) in ranks.iter_mut().zip(keys) {
-            *rank += u32::from(key < other);
+    // Two paddings above all ids, which do not cancel.
+    const { assert!(MAX_FEATURES < u16::MAX as usize) };
+    let (mut x, mut y) = ([u16::MAX - 1; SHORT], [u16::MAX; SHORT]);
+    x[..a.len()].copy_from_slice(a);
+    y[..b.len()].copy_from_slice(b);
+    let mut at = 0;
+    let mut is_unique = true;
+    let lengths = [(a, &x, &y), (b, &y, &x)].map(|(list, own, others)| {
+        let mut canceled = [0; SHORT];
+        for other in others {
+            canceled.iter_mut().zip(own).for_each(|(count, id)| *count += u16::from(id == other));
         }
-    }
-    let mut sorted = [0; SHORT];
-    for (&id, rank) in list.iter().zip(ranks) {
-        sorted[rank as usize % SHORT] = id;
-    }
-    out.extend_from_slice(&sorted[..list.len()]);
+        is_unique &= canceled.iter().fold(0, |most, &count| most.max(count)) <= 1;
+        if !is_unique {
+            return 0;
+        }
+        let kept: [u16; SHORT] = std::array::from_fn(|i| own[i] | 0u16.wrapping_sub(canceled[i]));
+        let length = list.len() - canceled.iter().sum::<u16>() as usize;
+        let (mut ranks, mut sorted, mut taken) = ([0u16; SHORT], [0; SHORT], 0u32);
+        for other in kept {
+            ranks.iter_mut().zip(&kept).for_each(|(rank, &id)| *rank += u16::from(other < id));
+        }
+        for (id, rank) in kept.into_iter().zip(ranks) {
+            sorted[usize::from(rank) % SHORT] = id;
+            taken |= 1 << (rank % SHORT as u16);
+        }
+        is_unique &= (taken | u32::MAX << length) == u32::MAX;
+        if is_unique {
+            out[at..][..length].copy_from_slice(&sorted[..length]);
+            at += length;
+        }
+        length
+    });
+    is_unique.then_some(lengths)
 }
 
 /// Writes the multiset differences a − b and b − a of two sorted lists, and returns their lengths.
@@ -176,19 +200,29 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_any_length_are_sorted() {
+    fn short_lists_differ_like_long_ones() {
         let mut state = 1u32;
         let mut next = |below: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % below
         };
-        for length in (0..=20).cycle().take(2000) {
-            let below = if next(2) == 0 { 4 } else { 1 << 16 };
-            let list: Vec<u16> = (0..length).map(|_| next(below) as u16).collect();
-            let (mut sorted, mut wanted) = (Vec::new(), list.clone());
-            sort_into(&list, &mut sorted);
-            wanted.sort_unstable();
-            assert_eq!(sorted, wanted, "{list:?}");
+        let mut short = 0;
+        for length in (0..=18).cycle().take(20_000) {
+            let below = [4, 40, MAX_FEATURES as u32][next(3) as usize];
+            let [a, b] = [length, next(19)].map(|length| (0..length).map(|_| next(below) as u16).collect());
+            let (mut x, mut y): (Vec<u16>, Vec<u16>) = (a, b);
+            let mut out = vec![0; x.len() + y.len()];
+            let lengths = short_differences(&x, &y, &mut out);
+            x.sort_unstable();
+            y.sort_unstable();
+            let repeats = [&x, &y].iter().any(|list| list.windows(2).any(|pair| pair[0] == pair[1]));
+            assert_eq!(lengths.is_some(), !repeats && x.len().max(y.len()) <= SHORT, "{x:?} {y:?}");
+            let Some([of_x, of_y]) = lengths else { continue };
+            let (mut more, mut less) = (vec![0; x.len()], vec![0; y.len()]);
+            assert_eq!(differences(&x, &y, &mut more, &mut less), (of_x, of_y));
+            assert_eq!(out[..of_x + of_y], [&more[..of_x], &less[..of_y]].concat());
+            short += 1;
         }
+        assert!(short > 5000);
     }
 }

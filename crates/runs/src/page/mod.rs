@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use gputexel_dataset::{self as dataset, Dataset, Split};
 use gputexel_io::{Error, Result};
-use gputexel_model::ParameterFile;
+use gputexel_model::{ParameterFile, PieceValues};
 use gputexel_tune::{Checkpoint, ProgramDiagnostics, RunRecord, RunScores};
 
 pub use run::run_report;
@@ -32,6 +32,8 @@ pub struct ReportData<'a> {
     pub score_ratio: Option<f64>,
     /// Diagnostics of a nonlinear evaluation, if already computed.
     pub program: Option<&'a ProgramDiagnostics>,
+    /// Values of pieces among its features, if already found.
+    pub pieces: Option<&'a [PieceValues; 6]>,
     /// Reason why there are no positions.
     pub note: &'a str,
 }

@@ -104,7 +104,7 @@ pub fn run_report(folder: &RunFolder, known: &ReportData<'_>) -> Result<RunRepor
         by_steps.map(|seconds| by_time.map_or(seconds, |limit| limit.min(seconds)))
     });
     let pieces = match (positions.filter(|_| theta.is_some()), file.and_then(ParameterFile::computed_set)) {
-        (Some((data, _)), _) => piece_values(data),
+        (Some((data, _)), _) => known.pieces.cloned().unwrap_or_else(|| piece_values(data)),
         (None, Some(_)) => PieceValues::of(parameters.iter().map(|one| (&*one.name, &*one.group))),
         (None, None) => Default::default(),
     };

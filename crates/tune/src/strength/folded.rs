@@ -23,8 +23,8 @@ pub(super) struct Folded {
     /// The training positions, ascending, and the part of each position of the dataset.
     training: Vec<u32>,
     parts: Vec<u32>,
-    /// Every training position and its place among them, in the order of the games.
-    order: Vec<(u32, u32)>,
+    /// Places of training positions among them, in the order of the games.
+    order: Vec<u32>,
 }
 
 impl Folded {
@@ -58,8 +58,8 @@ impl Folded {
         };
         let parts: Vec<u32> = (0..data.len()).into_par_iter().map(|n| part_of(n) as u32).collect();
         let layout = Layout::try_new(data, count + usize::from(held_out.is_some()), |n| parts[n] as usize)?;
-        let mut order: Vec<(u32, u32)> = training.iter().copied().zip(0..).collect();
-        order.par_sort_unstable_by_key(|&(n, _)| (data.game(n as usize), n));
+        let mut order: Vec<u32> = (0..training.len() as u32).collect();
+        order.par_sort_unstable_by_key(|&place| (data.game(training[place as usize] as usize), place));
         Ok(Some(Self { layout, folds: count, by_game: data.has_games(), clusters, training, parts, order }))
     }
 
@@ -74,15 +74,17 @@ impl Folded {
     ) -> Vec<f64> {
         let x_per_cp = x_per_cp(objective.k);
         let thetas: Vec<&[f64]> = (0..self.folds).map(theta_of).collect();
-        let scores = exact_scores_of(data, &thetas, |n| self.parts[n] as usize, &self.training);
-        let loss =
-            |(score, &n): (f64, &u32)| objective.loss.value(x_per_cp * score, f64::from(results[n as usize]));
-        scores.into_par_iter().zip(&self.training).map(loss).collect()
+        let mut values = exact_scores_of(data, &thetas, |n| self.parts[n] as usize, &self.training);
+        values.par_iter_mut().zip(&self.training).for_each(|(value, &n)| {
+            *value = objective.loss.value(x_per_cp * *value, f64::from(results[n as usize]));
+        });
+        values
     }
 
     /// Computes the mean of a value of training positions, by their places, and its standard error by game.
     pub fn mean(&self, data: &Dataset, value: impl Fn(usize) -> f64) -> (f64, f64) {
-        clustered_mean(data, self.order.iter().map(|&(n, place)| (n, value(place as usize))))
+        let position = |&place: &u32| (self.training[place as usize], value(place as usize));
+        clustered_mean(data, self.order.iter().map(position))
     }
 
     /// Computes the mean loss of every position under the parameters without its fold.
