@@ -126,11 +126,18 @@ pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Computes the product of a row-major matrix with a vector.
-pub fn times(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
-    let rows = || matrix.chunks_exact(vector.len().max(1)).map(|row| dot(row, vector)).collect();
-    assert!(matrix.len().is_multiple_of(vector.len().max(1)));
-    pulp::Arch::new().dispatch(rows)
+/// Adds the product of a symmetric matrix and a vector to `sum`; `triangle` has its rows, up to the diagonal.
+pub fn add_product(triangle: &[f64], vector: &[f64], sum: &mut [f64]) {
+    let add = || {
+        let mut rest = triangle;
+        for (i, &by) in vector.iter().enumerate() {
+            let (row, others) = rest.split_at(i + 1);
+            sum[i] += dot(row, &vector[..=i]);
+            add_scaled(&mut sum[..i], by, &row[..i]);
+            rest = others;
+        }
+    };
+    pulp::Arch::new().dispatch(add);
 }
 
 #[inline(always)]
@@ -190,12 +197,14 @@ mod tests {
                 naive(&a, &b, m, n).iter().zip(&c).map(|(product, c)| 2.0 * product - 0.5 * c).collect();
             multiply(2.0, View::new(&a, m, k), View::new(&b, k, n), -0.5, &mut c);
             assert_close(&c, &product);
-            let vector = random(k, 4);
-            assert_close(&times(&a, &vector), &naive(&a, &vector, m, 1)[..if k > 0 { m } else { 0 }]);
             let mut square = zeros(m * m);
             add_square(1.0, View::new(&a, m, k), &mut square, m);
             mirror(&mut square, m);
             assert_close(&square, &naive(&a, &transposed(&a, k.max(1)), m, m));
+            let triangle: Vec<f64> = (0..m).flat_map(|i| square[i * m..][..=i].to_vec()).collect();
+            let (vector, mut sum) = (random(m, 4), zeros(m));
+            add_product(&triangle, &vector, &mut sum);
+            assert_close(&sum, &naive(&square, &vector, m, 1));
         }
     }
 

@@ -12,7 +12,7 @@ use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
 use gputexel_model::Parameterization;
-use gputexel_optim::linalg::{Cholesky, View, dot, multiply, times};
+use gputexel_optim::linalg::{Cholesky, View, add_product, dot, mirror, multiply, zeros};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -22,7 +22,8 @@ struct FoldSums {
     weight: f64,
     loss: f64,
     gradient: Vec<f64>,
-    matrix: Vec<f64>,
+    /// Rows of the matrix up to the diagonal.
+    triangle: Vec<f64>,
 }
 
 /// The loss of each fold as a quadratic function of the step from a point.
@@ -54,7 +55,7 @@ impl FoldSums {
             weight: 0.0,
             loss: 0.0,
             gradient: vec![0.0; dimension],
-            matrix: vec![0.0; dimension * dimension],
+            triangle: vec![0.0; dimension * (dimension + 1) / 2],
         }
     }
 
@@ -62,12 +63,24 @@ impl FoldSums {
         self.weight += other.weight;
         self.loss += other.loss;
         self.gradient.iter_mut().zip(&other.gradient).for_each(|(a, b)| *a += b);
-        self.matrix.iter_mut().zip(&other.matrix).for_each(|(a, b)| *a += b);
+        self.triangle.iter_mut().zip(&other.triangle).for_each(|(a, b)| *a += b);
+    }
+
+    fn row(&self, i: usize) -> &[f64] {
+        &self.triangle[i * (i + 1) / 2..][..=i]
+    }
+
+    fn matrix(&self) -> Vec<f64> {
+        let n = self.gradient.len();
+        let mut matrix = zeros(n * n);
+        matrix.chunks_exact_mut(n.max(1)).enumerate().for_each(|(i, row)| row[..=i].copy_from_slice(self.row(i)));
+        mirror(&mut matrix, n);
+        matrix
     }
 
     fn after(&self, step: &[f64]) -> (f64, Vec<f64>) {
-        let turns = times(&self.matrix, step);
-        let slopes: Vec<f64> = turns.iter().zip(&self.gradient).map(|(turn, slope)| turn + slope).collect();
+        let mut slopes = self.gradient.clone();
+        add_product(&self.triangle, step, &mut slopes);
         let gained = slopes.iter().zip(&self.gradient).zip(step).map(|((a, b), by)| 0.5 * by * (a + b));
         (self.loss + gained.sum::<f64>(), slopes)
     }
@@ -101,9 +114,9 @@ impl FoldModel {
                 weight,
                 loss: weight * answer.losses[0],
                 gradient: scaled(parameterization.pull_gradients(&answer.gradients)),
-                matrix: scaled(parameterization.pull_matrices(answer.curvatures)),
+                triangle: triangle(&parameterization.pull_matrices(answer.curvatures), dimension, weight),
             };
-            if !one.loss.is_finite() || one.matrix.iter().any(|value| !value.is_finite()) {
+            if !one.loss.is_finite() || one.triangle.iter().any(|value| !value.is_finite()) {
                 return Err(Error::Numeric("the matrix of a fold is not finite".to_string()));
             }
             whole.add(&one);
@@ -136,8 +149,7 @@ impl FoldModel {
         };
         let slope = (0..n).map(|i| if self.held[i] { 0.0 } else { slope(i) }).collect();
         let of_diagonal = |i: usize| {
-            let at = i * (n + 1);
-            let data = self.whole.matrix[at] - less.map_or(0.0, |fold| fold.matrix[at]);
+            let data = self.whole.row(i)[i] - less.map_or(0.0, |fold| fold.row(i)[i]);
             weighted().fold(data, |sum, (pulled, weight)| sum + weight * pulled.matrix.entry(i, i))
         };
         let diagonal: Vec<f64> = (0..n).map(|i| if self.held[i] { 0.0 } else { of_diagonal(i) }).collect();
@@ -146,13 +158,13 @@ impl FoldModel {
         let mut ridge = RIDGE * largest;
         let factor = loop {
             let row = |i: usize, row: &mut [f64]| {
-                let whole = &self.whole.matrix[i * n..];
+                let whole = self.whole.row(i);
                 match less {
                     Some(fold) => {
-                        let both = whole.iter().zip(&fold.matrix[i * n..]);
+                        let both = whole.iter().zip(fold.row(i));
                         row.iter_mut().zip(both).for_each(|(value, (all, fold))| *value = all - fold);
                     }
-                    None => row.copy_from_slice(&whole[..=i]),
+                    None => row.copy_from_slice(whole),
                 }
                 for (pulled, weight) in weighted() {
                     let below = pulled.matrix.row(i).take_while(|(j, _)| **j as usize <= i);
@@ -218,7 +230,7 @@ impl FoldModel {
                 let mut bent = vec![0.0; n * kinds];
                 multiply(
                     1.0 / all,
-                    View::new(&fold.matrix, n, n),
+                    View::new(&fold.matrix(), n, n),
                     View::new(&changes, n, kinds),
                     0.0,
                     &mut bent,
@@ -294,12 +306,18 @@ impl FoldModel {
         let trace = || {
             let free = |at: &usize| !self.held[at / n] && !self.held[at % n];
             let inverse = system.factor.inverse();
-            (0..n * n).filter(free).map(|at| inverse[at] * self.whole.matrix[at]).sum()
+            let matrix = self.whole.matrix();
+            (0..n * n).filter(free).map(|at| inverse[at] * matrix[at]).sum()
         };
         let effective = if effective { trace() } else { f64::NAN };
         self.keep(system);
         Ok(WholeFit { step, effective })
     }
+}
+
+fn triangle(matrix: &[f64], size: usize, factor: f64) -> Vec<f64> {
+    let rows = matrix.chunks_exact(size.max(1)).enumerate();
+    rows.flat_map(|(i, row)| row[..=i].iter().map(move |value| factor * value)).collect()
 }
 
 struct System {
@@ -341,7 +359,7 @@ mod tests {
                     weight: 10.0 + fold as f64,
                     loss: 2.0,
                     gradient: (0..SIZE).map(|i| number(5000 + 10 * fold + i)).collect(),
-                    matrix: (0..SIZE * SIZE).map(entry).collect(),
+                    triangle: triangle(&(0..SIZE * SIZE).map(entry).collect::<Vec<f64>>(), SIZE, 1.0),
                 };
                 whole.add(&sums);
                 sums
