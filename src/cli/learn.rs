@@ -31,16 +31,20 @@ const ONE_IN: u64 = 512;
 /// Rounds that make do with shorter searches for labels.
 const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
+/// Elo by which values may be weaker than the best for their leaves to be tuned to once more.
+const NEAR: f64 = 60.0;
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
+const LABELED: &str = "labeled.fens";
 /// In the folder of a round that is not finished.
 const CLOCK: &str = "clock.json";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 In each round, the built-in engine plays itself with the best values so far, and positions that its searches evaluate are drawn; \
-a longer search labels them; values are tuned to the labels; and a match decides whether these replace the values before. \
+a longer search labels them; values are tuned to these labels, and to those of rounds before whose values were nearly as \
+strong; and a match decides whether these replace the values before. \
 Values that score more with a likelihood of 95 % are kept. All of that is done with the model 'full', whose values play and \
 label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, and is measured against \
 the start and PeSTO's tables: DIR/params.json if it beats the start, DIR/values in any case.\n\n\
@@ -290,14 +294,14 @@ impl Learning<'_> {
                 if is_over || failed >= PATIENCE {
                     break;
                 }
-                self.play_round(round, &path, &best, failed)?
+                self.play_round(&rounds, &path, &best, failed)?
             };
             self.show(&done)?;
             if done.kept {
                 best = path.join("values").display().to_string();
             }
             if done.kept || labels.is_none() {
-                labels = Some(path.join("labeled.fens"));
+                labels = Some(path.join(LABELED));
             }
             rounds.push(done);
             self.folder.write(REPORT, self.page(&rounds, None).to_html())?;
@@ -319,15 +323,18 @@ impl Learning<'_> {
         steps::run(words, true, self.context)
     }
 
-    fn play_round(&self, round: u32, path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
+    fn play_round(&self, rounds: &[Round], path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
         let begin = Instant::now();
+        let round = rounds.len() as u32 + 1;
         std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
         let earlier = Clock::wind(path)?;
         let (games, label_nodes) = self.effort(round, failed);
         let at = |name: &str| path.join(name);
-        let labeled = at("labeled.fens");
         self.label(round, path, best, self.start.labels.as_deref().unwrap_or(best), (games, label_nodes))?;
         let values = at("values");
+        let before = near(rounds, label_nodes).map(|round| self.folder.file(&format!("round-{round:02}")));
+        let labeled: Vec<PathBuf> =
+            std::iter::once(path.into()).chain(before).map(|round: PathBuf| round.join(LABELED)).collect();
         self.tune(&labeled, TEACHER, &values)?;
         let folder = at("match");
         let played = self.play(&values, best, &folder, round)?;
@@ -363,7 +370,7 @@ impl Learning<'_> {
         engine: &str,
         (games, label_nodes): (u64, u64),
     ) -> anyhow::Result<()> {
-        let labeled = path.join("labeled.fens");
+        let labeled = path.join(LABELED);
         if labeled.exists() {
             return Ok(());
         }
@@ -396,10 +403,12 @@ impl Learning<'_> {
         Ok(())
     }
 
-    fn tune(&self, labeled: &Path, model: &str, values: &Path) -> anyhow::Result<()> {
-        let data = labeled.with_extension("bin");
-        let words = Words::new("extract --force --target score")
-            .path(None, labeled)
+    fn tune(&self, labeled: &[PathBuf], model: &str, values: &Path) -> anyhow::Result<()> {
+        let data = labeled[0].with_extension("bin");
+        let words = Words::new("extract --force --target score");
+        let words = labeled
+            .iter()
+            .fold(words, |words, file| words.path(None, file))
             .flag("--model", Some(model))
             .path(Some("--output"), &data);
         self.step(&format!("tune {model}"), &words)?;
@@ -437,17 +446,17 @@ impl Learning<'_> {
         } else {
             // What a search evaluates depends on the values that it searches with, so the model that is wanted
             // draws its own positions; the teacher labels them.
-            let labeled = end.join("labeled.fens");
+            let labeled = end.join(LABELED);
             if !labeled.exists() {
                 let first = end.join("first-values");
-                self.tune(labels, model, &first)?;
+                self.tune(&[labels.to_path_buf()], model, &first)?;
                 let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
                 let engine = self.start.labels.as_deref().unwrap_or(best);
                 let params = first.display().to_string();
                 self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
             }
             let values = self.folder.file("values");
-            self.tune(&labeled, model, &values)?;
+            self.tune(&[labeled], model, &values)?;
             values
         };
         let start = self.start.params();
@@ -544,6 +553,17 @@ impl Learning<'_> {
     }
 }
 
+/// Rounds whose leaves are as good as new ones, latest first: their values were nearly as strong, their labels about as
+/// deep.
+fn near(rounds: &[Round], label_nodes: u64) -> impl Iterator<Item = u32> {
+    let mut behind = 0.0;
+    let is_near = move |round: &&Round| {
+        behind += if round.kept { round.elo } else { 0.0 };
+        behind <= NEAR && 2 * round.label_nodes >= label_nodes
+    };
+    rounds.iter().rev().take_while(is_near).map(|round| round.round)
+}
+
 fn word(name: &str) -> String {
     let end =
         Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
@@ -580,5 +600,22 @@ mod tests {
         std::fs::create_dir(folder.path().join("games")).unwrap();
         let spent = Clock::wind(folder.path()).unwrap();
         assert!((97.0..110.0).contains(&spent), "{spent}");
+    }
+
+    #[test]
+    fn leaves_of_rounds_that_are_nearly_as_strong_are_tuned_to_again() {
+        let gains = [(360.0, 2000), (88.0, 2000), (76.0, 2000), (56.0, 8000), (34.0, 8000), (6.0, 8000)];
+        let rounds: Vec<Round> = (1..)
+            .zip(gains)
+            .map(|(round, (elo, label_nodes))| {
+                let kept = elo > 20.0;
+                Round { round, games: 1, positions: 1, label_nodes, elo, error95: 20.0, kept, seconds: 1.0 }
+            })
+            .collect();
+        let numbers = |count: usize, nodes: u64| near(&rounds[..count], nodes).collect::<Vec<u32>>();
+        assert_eq!(numbers(6, 16000), [6, 5]);
+        assert_eq!(numbers(4, 8000), [4]);
+        // Too weak, and with labels that are not deep enough.
+        assert!([numbers(0, 2000), numbers(2, 2000), numbers(4, 32000)].iter().all(Vec::is_empty));
     }
 }
