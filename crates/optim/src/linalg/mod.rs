@@ -126,18 +126,65 @@ pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Adds the product of a symmetric matrix and a vector to `sum`; `triangle` has its rows, up to the diagonal.
-pub fn add_product(triangle: &[f64], vector: &[f64], sum: &mut [f64]) {
-    let add = || {
-        let mut rest = triangle;
-        for (i, &by) in vector.iter().enumerate() {
-            let (row, others) = rest.split_at(i + 1);
-            sum[i] += dot(row, &vector[..=i]);
-            add_scaled(&mut sum[..i], by, &row[..i]);
-            rest = others;
+/// Computes the product of a symmetric matrix with a vector; `triangle` has its rows, up to the diagonal.
+pub fn product(triangle: &[f64], vector: &[f64]) -> Vec<f64> {
+    let mut sum = vec![0.0; vector.len()];
+    pulp::Arch::new().dispatch(Product { triangle, vector, sum: &mut sum });
+    sum
+}
+
+/// Computes the products with up to eight vectors.
+pub fn products(triangle: &[f64], vectors: &[[f64; 8]]) -> Vec<[f64; 8]> {
+    let mut sums = vec![[0.0; 8]; vectors.len()];
+    pulp::Arch::new().dispatch(Products { triangle, vectors, sums: &mut sums });
+    sums
+}
+
+struct Product<'a> {
+    triangle: &'a [f64],
+    vector: &'a [f64],
+    sum: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) {
+        for (i, &by) in self.vector.iter().enumerate() {
+            let row;
+            (row, self.triangle) = self.triangle.split_at(i + 1);
+            self.sum[i] += dot(row, &self.vector[..=i]);
+            add_scaled(&mut self.sum[..i], by, row);
         }
-    };
-    pulp::Arch::new().dispatch(add);
+    }
+}
+
+struct Products<'a> {
+    triangle: &'a [f64],
+    vectors: &'a [[f64; 8]],
+    sums: &'a mut [[f64; 8]],
+}
+
+impl pulp::WithSimd for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) {
+        for (i, by) in self.vectors.iter().enumerate() {
+            let row;
+            (row, self.triangle) = self.triangle.split_at(i + 1);
+            let (before, own) = self.sums.split_at_mut(i);
+            let mut sum = own[0];
+            for ((value, vector), other) in row.iter().zip(self.vectors).zip(before) {
+                for at in 0..8 {
+                    sum[at] += value * vector[at];
+                    other[at] += value * by[at];
+                }
+            }
+            own[0] = std::array::from_fn(|at| sum[at] + row[i] * by[at]);
+        }
+    }
 }
 
 #[inline(always)]
@@ -202,9 +249,10 @@ mod tests {
             mirror(&mut square, m);
             assert_close(&square, &naive(&a, &transposed(&a, k.max(1)), m, m));
             let triangle: Vec<f64> = (0..m).flat_map(|i| square[i * m..][..=i].to_vec()).collect();
-            let (vector, mut sum) = (random(m, 4), zeros(m));
-            add_product(&triangle, &vector, &mut sum);
-            assert_close(&sum, &naive(&square, &vector, m, 1));
+            let vectors = random(8 * m, 4);
+            let sums = products(&triangle, vectors.as_chunks().0);
+            assert_close(sums.as_flattened(), &naive(&square, &vectors, m, 8));
+            assert_close(&super::product(&triangle, &vectors[..m]), &naive(&square, &vectors[..m], m, 1));
         }
     }
 

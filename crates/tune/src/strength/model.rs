@@ -11,8 +11,8 @@ use gputexel_dataset::Layout;
 use gputexel_dataset::objective::Objective;
 use gputexel_eval::{Evaluator, Population, Request};
 use gputexel_io::{Error, Result};
-use gputexel_model::Parameterization;
-use gputexel_optim::linalg::{Cholesky, View, add_product, dot, mirror, multiply, zeros};
+use gputexel_model::{Parameterization, PenaltyKind};
+use gputexel_optim::linalg::{Cholesky, View, dot, multiply, product, products};
 
 /// Fraction of the largest diagonal entry that is added to all of them: as in Gauss–Newton.
 const RIDGE: f64 = 1e-10;
@@ -70,17 +70,9 @@ impl FoldSums {
         &self.triangle[i * (i + 1) / 2..][..=i]
     }
 
-    fn matrix(&self) -> Vec<f64> {
-        let n = self.gradient.len();
-        let mut matrix = zeros(n * n);
-        matrix.chunks_exact_mut(n.max(1)).enumerate().for_each(|(i, row)| row[..=i].copy_from_slice(self.row(i)));
-        mirror(&mut matrix, n);
-        matrix
-    }
-
     fn after(&self, step: &[f64]) -> (f64, Vec<f64>) {
-        let mut slopes = self.gradient.clone();
-        add_product(&self.triangle, step, &mut slopes);
+        let turns = product(&self.triangle, step);
+        let slopes: Vec<f64> = turns.iter().zip(&self.gradient).map(|(turn, slope)| turn + slope).collect();
         let gained = slopes.iter().zip(&self.gradient).zip(step).map(|((a, b), by)| 0.5 * by * (a + b));
         (self.loss + gained.sum::<f64>(), slopes)
     }
@@ -227,14 +219,14 @@ impl FoldModel {
                 };
                 let mut changes: Vec<f64> = (0..n * kinds).map(change).collect();
                 system.factor.solve_columns(&mut changes, kinds);
-                let mut bent = vec![0.0; n * kinds];
-                multiply(
-                    1.0 / all,
-                    View::new(&fold.matrix(), n, n),
-                    View::new(&changes, n, kinds),
-                    0.0,
-                    &mut bent,
-                );
+                const { assert!(PenaltyKind::ALL.len() <= 8) };
+                let mut vectors = vec![[0.0; 8]; n];
+                vectors.iter_mut().zip(changes.chunks_exact(kinds.max(1))).for_each(|(vector, row)| {
+                    vector[..kinds].copy_from_slice(row);
+                });
+                let turned = products(&fold.triangle, &vectors);
+                let mut bent: Vec<f64> =
+                    turned.iter().flat_map(|row| row[..kinds].iter().map(|value| value / all)).collect();
                 // Both of the last two summands for one of them: the sum is made symmetric below.
                 for (weight, pulled) in self.pulled.iter().enumerate() {
                     let turn = pulled.turn(&adjoint);
@@ -304,10 +296,14 @@ impl FoldModel {
         let n = step.len();
         // The trace of the product of two symmetric matrices.
         let trace = || {
-            let free = |at: &usize| !self.held[at / n] && !self.held[at % n];
             let inverse = system.factor.inverse();
-            let matrix = self.whole.matrix();
-            (0..n * n).filter(free).map(|at| inverse[at] * matrix[at]).sum()
+            let of_row = |i: usize| {
+                let row = self.whole.row(i).iter().zip(&inverse[i * n..]).zip(&self.held);
+                let free = row.filter(|(_, held)| !**held).map(|((a, b), _)| a * b);
+                // Those above the diagonal, too.
+                2.0 * free.sum::<f64>() - self.whole.row(i)[i] * inverse[i * n + i]
+            };
+            (0..n).filter(|&i| !self.held[i]).map(of_row).sum()
         };
         let effective = if effective { trace() } else { f64::NAN };
         self.keep(system);
@@ -336,7 +332,7 @@ impl System {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gputexel_model::{Form, Penalty, PenaltyKind};
+    use gputexel_model::{Form, Penalty};
 
     const SIZE: usize = 7;
 
