@@ -26,7 +26,7 @@ const TEACHER: &str = "full";
 /// Nodes per move of the games that leaves are drawn from: many games matter more than good ones.
 const GAME_NODES: u64 = 300;
 const MATCH_NODES: u64 = 1000;
-/// One in this many evaluated positions is drawn: about thirty from a game.
+/// One in this many evaluated positions is drawn: 13 to 25 from a game.
 const ONE_IN: u64 = 512;
 /// Rounds that make do with shorter searches for labels.
 const QUICK: u32 = 3;
