@@ -38,7 +38,7 @@ const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
 const LABELED: &str = "labeled.fens";
 /// In the folder of a round that is not finished.
-const CLOCK: &str = "clock.json";
+const CLOCK: &str = "clock";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -133,36 +133,24 @@ struct Played {
     pairs: Pentanomial,
 }
 
-/// Time of a round that is not finished, seconds.
-#[derive(Default, Serialize, Deserialize)]
-struct Clock {
-    /// Of earlier processes.
-    spent: f64,
-    /// When the last one began, since 1970.
-    began: f64,
-}
-
-impl Clock {
-    /// Notes that a process begins, and returns what earlier ones have spent: each until it last changed a file.
-    fn wind(folder: &Path) -> Result<f64> {
-        let file = folder.join(CLOCK);
-        let known = std::fs::read(&file).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
-        let spent = known.map_or(0.0, |clock| clock.spent + (last_change(folder) - clock.began).max(0.0));
-        let clock = Self { spent, began: since_1970(SystemTime::now()) };
-        gputexel::io::write_atomically(&file, format!("{}\n", serde_json::json!(clock)).as_bytes())?;
-        Ok(spent)
-    }
-}
-
-fn since_1970(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+/// Notes that a process begins with a round, and returns the seconds that earlier ones have spent on it: each until it last
+/// changed a file.
+fn spent_before(folder: &Path) -> Result<f64> {
+    let file = folder.join(CLOCK);
+    let known = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    let since = last_change(folder).duration_since(last_change(&file)).unwrap_or_default();
+    let spent = known.map_or(0.0, |spent| spent + since.as_secs_f64());
+    gputexel::io::write_atomically(&file, format!("{spent}\n").as_bytes())?;
+    Ok(spent)
 }
 
 /// Of anything in a folder.
-fn last_change(path: &Path) -> f64 {
+fn last_change(path: &Path) -> SystemTime {
     let own = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
-    inside.map(|entry| last_change(&entry.path())).fold(own.map_or(0.0, since_1970), f64::max)
+    inside
+        .map(|entry| last_change(&entry.path()))
+        .fold(own.unwrap_or(SystemTime::UNIX_EPOCH), SystemTime::max)
 }
 
 impl Played {
@@ -327,7 +315,7 @@ impl Learning<'_> {
         let begin = Instant::now();
         let round = rounds.len() as u32 + 1;
         std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
-        let earlier = Clock::wind(path)?;
+        let earlier = spent_before(path)?;
         let (games, label_nodes) = self.effort(round, failed);
         let at = |name: &str| path.join(name);
         self.label(round, path, best, self.start.labels.as_deref().unwrap_or(best), (games, label_nodes))?;
@@ -593,12 +581,17 @@ mod tests {
     #[test]
     fn the_time_of_killed_processes_counts() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Clock::wind(folder.path()).unwrap(), 0.0);
-        let now = since_1970(SystemTime::now());
-        std::fs::write(folder.path().join(CLOCK), format!(r#"{{"spent":50.0,"began":{}}}"#, now - 48.0))
+        assert_eq!(spent_before(folder.path()).unwrap(), 0.0);
+        std::fs::write(folder.path().join(CLOCK), "50.0").unwrap();
+        let began = SystemTime::now() - Duration::from_secs(48);
+        std::fs::File::options()
+            .append(true)
+            .open(folder.path().join(CLOCK))
+            .unwrap()
+            .set_modified(began)
             .unwrap();
         std::fs::create_dir(folder.path().join("games")).unwrap();
-        let spent = Clock::wind(folder.path()).unwrap();
+        let spent = spent_before(folder.path()).unwrap();
         assert!((97.0..110.0).contains(&spent), "{spent}");
     }
 
