@@ -45,7 +45,7 @@ fn engines_receive_the_values_of_the_journal() {
 #[test]
 fn crashes_are_counted_and_their_pairs_played_again() {
     let bench = Bench::new();
-    let (code, out, err) = run(&bench, &uci(&filtered("sed -u 400q"), 20, "concurrency = 2"));
+    let (code, out, err) = run(&bench, &uci(&filtered("sed -u 200q"), 20, "concurrency = 2"));
     assert_eq!(code, 0, "{err}");
     assert_eq!(iterations(&bench, "r"), (1..=20).collect::<Vec<_>>());
     let spoiled: Vec<_> =
@@ -228,7 +228,7 @@ const HOSTILE: &str = "trap '' INT TERM HUP\n\
 #[test]
 #[ignore = "full"]
 fn engines_end_with_their_match_or_run() {
-    let config = uci("sh engine.sh", 1000, "concurrency = 2").replace("max_plies = 100", "max_plies = 4");
+    let config = uci("sh engine.sh", 100, "concurrency = 2").replace("max_plies = 100", "max_plies = 4");
     let play_match: &[&str] = &[
         "match",
         "cmd:sh engine.sh",
