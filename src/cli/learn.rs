@@ -268,7 +268,7 @@ impl Learning<'_> {
         let mut labels = None;
         loop {
             let round = rounds.len() as u32 + 1;
-            let path = self.folder.file(&format!("round-{round:02}"));
+            let path = self.round_folder(round);
             let failed = rounds.iter().rev().take_while(|round| !round.kept).count();
             let done = if let Some(file) = existing(&path, ROUND) {
                 self.read_round(&file)?
@@ -298,6 +298,10 @@ impl Learning<'_> {
         self.finish(&rounds, &best, &labels, hours)
     }
 
+    fn round_folder(&self, round: u32) -> PathBuf {
+        self.folder.file(&format!("round-{round:02}"))
+    }
+
     fn read_round(&self, file: &Path) -> Result<Round> {
         let bytes = std::fs::read(file).map_err(|e| Error::io(file, e))?;
         serde_json::from_slice(&bytes).map_err(|e| Error::input(file, e.to_string()))
@@ -320,9 +324,8 @@ impl Learning<'_> {
         let at = |name: &str| path.join(name);
         self.label(round, path, best, self.start.labels.as_deref().unwrap_or(best), (games, label_nodes))?;
         let values = at("values");
-        let before = near(rounds, label_nodes).map(|round| self.folder.file(&format!("round-{round:02}")));
-        let labeled: Vec<PathBuf> =
-            std::iter::once(path.into()).chain(before).map(|round: PathBuf| round.join(LABELED)).collect();
+        let tuned_to = std::iter::once(round).chain(near(rounds, label_nodes));
+        let labeled: Vec<PathBuf> = tuned_to.map(|round| self.round_folder(round).join(LABELED)).collect();
         self.tune(&labeled, TEACHER, &values)?;
         let folder = at("match");
         let played = self.play(&values, best, &folder, round)?;

@@ -13,7 +13,7 @@ use super::super::runs::targets_line;
 use super::super::style::{columns, shade};
 use super::super::table::{aligned, counted, grouped};
 
-/// Maximum number of changes listed if there is no board to show.
+/// Maximum number of changes to list when there is no board to show.
 const LISTED: usize = 8;
 /// Width of a terminal that is not known.
 const USUAL_COLUMNS: usize = 80;

@@ -133,13 +133,14 @@ pub fn product(triangle: &[f64], vector: &[f64]) -> Vec<f64> {
     sum
 }
 
-/// Computes the products with up to eight vectors.
+/// Computes the products of such a matrix with eight vectors at once; zeros stand for those that are not needed.
 pub fn products(triangle: &[f64], vectors: &[[f64; 8]]) -> Vec<[f64; 8]> {
     let mut sums = vec![[0.0; 8]; vectors.len()];
     pulp::Arch::new().dispatch(Products { triangle, vectors, sums: &mut sums });
     sums
 }
 
+// Not closures: those would be compiled without the processor's vector instructions.
 struct Product<'a> {
     triangle: &'a [f64],
     vector: &'a [f64],

@@ -98,14 +98,14 @@ impl FoldModel {
                 Request { parts: fold..fold + 1, loss: objective.loss, gradients: true, curvature: true };
             let answer = evaluator.evaluate(&population, &request)?;
             let weight = layout.parts()[fold].weight;
-            let scaled = |mut values: Vec<f64>| {
-                values.iter_mut().for_each(|value| *value *= weight);
-                values
-            };
             let one = FoldSums {
                 weight,
                 loss: weight * answer.losses[0],
-                gradient: scaled(parameterization.pull_gradients(&answer.gradients)),
+                gradient: parameterization
+                    .pull_gradients(&answer.gradients)
+                    .iter()
+                    .map(|slope| weight * slope)
+                    .collect(),
                 triangle: triangle(&parameterization.pull_matrices(answer.curvatures), dimension, weight),
             };
             if !one.loss.is_finite() || one.triangle.iter().any(|value| !value.is_finite()) {
