@@ -44,8 +44,8 @@ const CLOCK: &str = "clock";
 #[command(after_help = "\
 In each round, the built-in engine plays itself with the best values so far, and positions that its searches evaluate are drawn; \
 a longer search labels them; values are tuned to these labels, and to those of rounds before whose values were nearly as \
-strong; and a match decides whether these replace the values before. \
-Values that score more with a likelihood of 95 % are kept. All of that is done with the model 'full', whose values play and \
+strong; and a match against the values before decides: those that score more are kept. \
+All of that is done with the model 'full', whose values play and \
 label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, and is measured against \
 the start and PeSTO's tables: DIR/params.json if it beats the start, DIR/values in any case.\n\n\
 A killed run is continued by --resume, as long as its --hours last. DIR/round-NN has the folders of the commands that a round \
@@ -337,7 +337,8 @@ impl Learning<'_> {
             label_nodes,
             elo: played.elo,
             error95: played.error95,
-            kept: played.wins(),
+            // Rounds gain about as much as the error of their match: to wait for certainty would lose every second gain.
+            kept: played.elo > 0.0,
             seconds: earlier + begin.elapsed().as_secs_f64(),
         };
         gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
