@@ -129,63 +129,43 @@ pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
 /// Computes the product of a symmetric matrix with a vector; `triangle` has its rows, up to the diagonal.
 pub fn product(triangle: &[f64], vector: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; vector.len()];
-    pulp::Arch::new().dispatch(Product { triangle, vector, sum: &mut sum });
+    // Closures that are not inlined have none of the processor's vector instructions.
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let mut rest = triangle;
+            for (i, &by) in vector.iter().enumerate() {
+                let row = rest.split_off(..=i).expect("a triangle has as many rows");
+                sum[i] += dot(row, &vector[..=i]);
+                add_scaled(&mut sum[..i], by, row);
+            }
+        },
+    );
     sum
 }
 
 /// Computes the products of such a matrix with eight vectors at once; zeros stand for those that are not needed.
 pub fn products(triangle: &[f64], vectors: &[[f64; 8]]) -> Vec<[f64; 8]> {
     let mut sums = vec![[0.0; 8]; vectors.len()];
-    pulp::Arch::new().dispatch(Products { triangle, vectors, sums: &mut sums });
-    sums
-}
-
-// Not closures: those would be compiled without the processor's vector instructions.
-struct Product<'a> {
-    triangle: &'a [f64],
-    vector: &'a [f64],
-    sum: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Product<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(mut self, _: S) {
-        for (i, &by) in self.vector.iter().enumerate() {
-            let row;
-            (row, self.triangle) = self.triangle.split_at(i + 1);
-            self.sum[i] += dot(row, &self.vector[..=i]);
-            add_scaled(&mut self.sum[..i], by, row);
-        }
-    }
-}
-
-struct Products<'a> {
-    triangle: &'a [f64],
-    vectors: &'a [[f64; 8]],
-    sums: &'a mut [[f64; 8]],
-}
-
-impl pulp::WithSimd for Products<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(mut self, _: S) {
-        for (i, by) in self.vectors.iter().enumerate() {
-            let row;
-            (row, self.triangle) = self.triangle.split_at(i + 1);
-            let (before, own) = self.sums.split_at_mut(i);
-            let mut sum = own[0];
-            for ((value, vector), other) in row.iter().zip(self.vectors).zip(before) {
-                for at in 0..8 {
-                    sum[at] += value * vector[at];
-                    other[at] += value * by[at];
+    pulp::Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            let mut rest = triangle;
+            for (i, by) in vectors.iter().enumerate() {
+                let row = rest.split_off(..=i).expect("a triangle has as many rows");
+                let (before, own) = sums.split_at_mut(i);
+                let mut sum = own[0];
+                for ((value, vector), other) in row.iter().zip(vectors).zip(before) {
+                    for at in 0..8 {
+                        sum[at] += value * vector[at];
+                        other[at] += value * by[at];
+                    }
                 }
+                own[0] = std::array::from_fn(|at| sum[at] + row[i] * by[at]);
             }
-            own[0] = std::array::from_fn(|at| sum[at] + row[i] * by[at]);
-        }
-    }
+        },
+    );
+    sums
 }
 
 #[inline(always)]
