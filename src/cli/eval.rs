@@ -12,7 +12,10 @@ use super::subcommand::Subcommand;
 use super::table::grouped;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  gputexel eval dataset.bin runs/first/params.json")]
+#[command(
+    override_usage = "gputexel eval [OPTIONS] <DATASET>... <PARAMS>",
+    after_help = "Examples:\n  gputexel eval dataset.bin runs/first/params.json"
+)]
 pub struct EvalArgs {
     /// Datasets, then the parameter file (params.json), the folder of a run, or material[:P,N,B,R,Q], schema or zero
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]

@@ -145,8 +145,12 @@ fn carry_out(
         Some(folder) => format!("resume with '{} sweep --resume {}'", program(), folder.path().display()),
         None => "use --out to be able to resume".to_string(),
     };
-    Ok(end.finish().map_err(|error| match error {
+    end.finish().map_err(|error| match error {
         Error::Interrupted(when) if unfinished.is_some() => Error::Interrupted(format!("{when}; {how}")),
         error => error,
-    })?)
+    })?;
+    if talks {
+        print_text(&args.written())?;
+    }
+    Ok(())
 }

@@ -132,6 +132,14 @@ pub struct NewSweepArgs {
 /// Number of runs, or values of K, above which `--yes` is required.
 const MANY: usize = 100_000;
 
+impl SweepArgs {
+    /// A line for each file that was written.
+    fn written(&self) -> String {
+        let files = [&self.svg, &self.csv].into_iter().flatten();
+        files.map(|path| format!("written     {}\n", path.display())).collect()
+    }
+}
+
 impl Subcommand for SweepArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let fresh = &self.fresh;

@@ -65,9 +65,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
     })?;
     args.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
     args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
-    let files = [&args.svg, &args.csv].into_iter().flatten();
-    let written: String = files.map(|path| format!("written     {}\n", path.display())).collect();
-    print_result(context, &results.summary(), || describe(&results, &line.into_inner()) + &written)
+    print_result(context, &results.summary(), || describe(&results, &line.into_inner()) + &args.written())
 }
 
 fn describe(results: &ScaleSweepResults, line: &str) -> String {

@@ -60,7 +60,7 @@ fn engines_show_leaves_of_their_own() {
     bench.fails_with(
         (common, "--leaves 4 -o none"),
         1,
-        "Untapered: printed no leaf of its searches, a line 'info string leaf FEN', in 4 games (--leaves 4)",
+        "Untapered: printed no 'info string leaf FEN' (the header: with GPUTEXEL_LEAVES=N set) in 4 games (--leaves 4)",
     );
     assert!(!bench.names("none").contains(&"leaves.fens".to_string()));
     let header =

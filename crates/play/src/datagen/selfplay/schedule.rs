@@ -61,9 +61,9 @@ impl GameSchedule<'_> {
             let engine = self.config.engine.name.clone();
             let what = match (self.shows_leaves.load(Ordering::Relaxed), self.known.is_empty()) {
                 (true, _) => "none of the leaves that it printed was drawn",
-                (false, true) => "printed no leaf of its searches, a line 'info string leaf FEN',",
+                (false, true) => "printed no 'info string leaf FEN' (the header: with GPUTEXEL_LEAVES=N set)",
                 // What earlier processes have seen is unknown.
-                (false, false) => "no leaf of its searches, a line 'info string leaf FEN', was drawn",
+                (false, false) => "no 'info string leaf FEN' was drawn",
             };
             let games = counted(self.tally.finished(), "game");
             let last = self.tally.last_failure.as_ref();
