@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 
 use super::context::Context;
 use super::settings::parsed;
-use super::table::{aligned, grouped, percent};
+use super::table::{aligned, duration, grouped, percent};
 
 const LINES_EVERY: Duration = Duration::from_secs(5);
 
@@ -142,18 +142,22 @@ impl Progress {
         Self { games, bar, lines: context.prints_lines(), last_line: now, begin: now, known }
     }
 
-    /// `describe` gets the games per second.
-    pub fn show(&mut self, games: u64, describe: impl FnOnce(f64) -> String) {
-        let rate = games.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+    /// Shows what `describe` returns, the games per second, and how long the rest takes.
+    pub fn show(&mut self, games: u64, describe: impl FnOnce() -> String) {
+        let describe = || {
+            let rate = games.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+            let rest = duration(self.games.saturating_sub(games) as f64 / rate);
+            format!("{}, {rate:.1} games/s, the rest takes {rest}", describe())
+        };
         if self.lines {
             if self.last_line.elapsed() < LINES_EVERY {
                 return;
             }
             self.last_line = Instant::now();
-            note!("{games} of {} games: {}", self.games, describe(rate));
+            note!("{games} of {} games: {}", self.games, describe());
         } else if !self.bar.is_hidden() {
             self.bar.set_position(games);
-            self.bar.set_message(describe(rate));
+            self.bar.set_message(describe());
         }
     }
 

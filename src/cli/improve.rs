@@ -380,7 +380,7 @@ fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
     let bar = progress.bar();
     let stop = search.run(|state| {
         let done = 2 * state.tuner.completed_pairs();
-        progress.show(done, |rate| format!("search, {rate:.1} games/s"));
+        progress.show(done, || "search".to_string());
     });
     bar.finish_and_clear();
     stop
@@ -409,10 +409,10 @@ fn play_test(
     let mut progress = Progress::new(context, games, 0);
     let bar = progress.bar();
     let result = test.run(move |tally| {
-        progress.show(tally.games(), |rate| {
+        progress.show(tally.games(), || {
             let (elo, ratio) = (tally.pairs.elo(), sprt.llr(&tally.pairs));
             let what = if confirms { "confirmation".to_string() } else { format!("test, LLR {ratio:.2}") };
-            format!("{what}, Elo {:+.1} ± {:.1}, {rate:.1} games/s", elo.elo, elo.error95)
+            format!("{what}, Elo {:+.1} ± {:.1}", elo.elo, elo.error95)
         });
     });
     bar.finish_and_clear();

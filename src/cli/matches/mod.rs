@@ -126,7 +126,7 @@ fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
     let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
     let bar = progress.bar();
     let finished = prepared.run(move |tally| {
-        progress.show(tally.games(), |rate| output::describe(tally, sprt.as_ref(), rate));
+        progress.show(tally.games(), || output::describe(tally, sprt.as_ref()));
     });
     bar.finish_and_clear();
     let finished = finished?;

@@ -10,7 +10,7 @@ use super::super::games::ends_table;
 use super::super::style;
 use super::super::table::{aligned, counted, grouped};
 
-pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
+pub fn describe(tally: &Tally, sprt: Option<&Sprt>) -> String {
     let elo = tally.pairs.elo();
     let [wins, draws, losses] = tally.wins_draws_losses;
     let llr = sprt.map_or_else(String::new, |sprt| {
@@ -18,7 +18,7 @@ pub fn describe(tally: &Tally, sprt: Option<&Sprt>, rate: f64) -> String {
         format!(", LLR {:.2} ({low:.2} to {high:.2})", sprt.llr(&tally.pairs))
     });
     format!(
-        "+{wins} ={draws} -{losses}, Elo {:+.1} ± {:.1}, LOS {:.1} %{llr}, {rate:.1} games/s",
+        "+{wins} ={draws} -{losses}, Elo {:+.1} ± {:.1}, LOS {:.1} %{llr}",
         elo.elo,
         elo.error95,
         100.0 * tally.pairs.los()

@@ -116,7 +116,7 @@ impl Subcommand for SelfPlayArgs {
         let mut progress = Progress::new(context, games, selfplay.tally().finished());
         let bar = progress.bar();
         let finished = selfplay.run(move |tally| {
-            progress.show(tally.finished(), |rate| output::describe(tally, games, rate));
+            progress.show(tally.finished(), || output::describe(tally));
         });
         bar.finish_and_clear();
         let finished = finished?;

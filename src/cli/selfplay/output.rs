@@ -7,18 +7,16 @@ use serde_json::{Value, json};
 use super::super::games::ends_table;
 use super::super::table::{counted, duration, grouped, percent};
 
-pub fn describe(tally: &SelfPlayTally, games: u64, rate: f64) -> String {
+pub fn describe(tally: &SelfPlayTally) -> String {
     let [white, draws, black] = tally.results;
-    let left = games.saturating_sub(tally.finished()) as f64 / rate;
     let spoiled = match tally.spoiled {
         0 => String::new(),
         games => format!(", {games} spoiled"),
     };
     format!(
-        "+{white} ={draws} -{black} ({} drawn){spoiled}, {} positions, {rate:.1} games/s, {} left",
+        "+{white} ={draws} -{black} ({} drawn){spoiled}, {} positions",
         percent(draws, tally.games()),
-        grouped(tally.positions),
-        duration(left)
+        grouped(tally.positions)
     )
 }
 

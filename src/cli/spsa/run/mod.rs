@@ -131,8 +131,8 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
     let mut progress = Progress::new(context, 2 * tuner.iterations(), 2 * tuner.completed_pairs());
     let (bar, begin) = (progress.bar(), Instant::now());
     let stop = run.run(|state| {
-        progress.show(2 * state.tuner.completed_pairs(), |rate| {
-            format!("{rate:.1} games/s, {}; {}", table::games(state), table::values(state))
+        progress.show(2 * state.tuner.completed_pairs(), || {
+            format!("{}; {}", table::games(state), table::values(state))
         });
     });
     bar.finish_and_clear();

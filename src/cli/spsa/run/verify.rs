@@ -73,7 +73,7 @@ pub fn play_folder(
     let bar = progress.bar();
     let result = verification.run(|tally| {
         let elo = tally.pairs.elo();
-        progress.show(tally.games(), |_| {
+        progress.show(tally.games(), || {
             format!("tuned against start {:+.1} \u{b1} {:.1} Elo", elo.elo, elo.error95)
         });
     });
