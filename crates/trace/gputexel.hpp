@@ -636,7 +636,7 @@ inline void play(int argc, char **argv) {
 // Traces the positions on standard input. `evaluate` takes a FEN and returns a Value.
 template <class F> int trace(int argc, char **argv, const F &evaluate, View view = View::white) {
     static_assert(std::is_same<decltype(evaluate(std::string())), Value>::value,
-                  "gputexel: the evaluation returns gputexel::Value, the result of taper()");
+                  "gputexel: the evaluation returns gputexel::Value, as taper() does");
     const char *schema = nullptr;
     detail::Recorder &r = detail::recorder();
     for (int i = 1; i < argc; i += 2) {

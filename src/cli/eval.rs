@@ -17,7 +17,7 @@ use super::table::grouped;
     after_help = "Examples:\n  gputexel eval dataset.bin runs/first/params.json"
 )]
 pub struct EvalArgs {
-    /// Datasets, then the parameter file (params.json), the folder of a run, or material[:P,N,B,R,Q], schema or zero
+    /// Datasets, then the parameter file (params.json), the folder of a run, material[:P,N,B,R,Q], pesto, schema or zero
     #[arg(required = true, num_args = 2.., value_names = ["DATASET", "PARAMS"])]
     files: Vec<PathBuf>,
     /// Loss function: squared, cross-entropy, or power:Q [default: that of the parameter file, otherwise squared]

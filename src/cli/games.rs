@@ -131,21 +131,24 @@ pub struct Progress {
     bar: ProgressBar,
     lines: bool,
     last_line: Instant,
-    begin: Instant,
-    known: u64,
+    /// Games that were over before, and when the first call told so.
+    begin: Option<(u64, Instant)>,
 }
 
 impl Progress {
-    pub fn new(context: &Context, games: u64, known: u64) -> Self {
+    pub fn new(context: &Context, games: u64) -> Self {
         let bar = context.bar(games, "{bar:16} {pos}/{len} {wide_msg}");
-        let now = Instant::now();
-        Self { games, bar, lines: context.prints_lines(), last_line: now, begin: now, known }
+        Self { games, bar, lines: context.prints_lines(), last_line: Instant::now(), begin: None }
     }
 
     /// Shows what `describe` returns, the games per second, and how long the rest takes.
     pub fn show(&mut self, games: u64, describe: impl FnOnce() -> String) {
+        let (known, begin) = *self.begin.get_or_insert_with(|| (games, Instant::now()));
         let describe = || {
-            let rate = games.saturating_sub(self.known) as f64 / self.begin.elapsed().as_secs_f64();
+            if games == known {
+                return describe();
+            }
+            let rate = (games - known) as f64 / begin.elapsed().as_secs_f64();
             let rest = duration(self.games.saturating_sub(games) as f64 / rate);
             format!("{}, {rate:.1} games/s, the rest takes {rest}", describe())
         };

@@ -375,8 +375,7 @@ impl ImproveArgs {
 
 fn play_search(search: &mut SpsaRun, context: &Context) -> Result<Stop> {
     let tuner = &search.state().tuner;
-    let (games, known) = (2 * tuner.iterations(), 2 * tuner.completed_pairs());
-    let mut progress = Progress::new(context, games, known);
+    let mut progress = Progress::new(context, 2 * tuner.iterations());
     let bar = progress.bar();
     let stop = search.run(|state| {
         let done = 2 * state.tuner.completed_pairs();
@@ -406,7 +405,7 @@ fn play_test(
         confirms,
     };
     let test = Verification::open(folder, options, context.cancel)?;
-    let mut progress = Progress::new(context, games, 0);
+    let mut progress = Progress::new(context, games);
     let bar = progress.bar();
     let result = test.run(move |tally| {
         progress.show(tally.games(), || {

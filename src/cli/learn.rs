@@ -18,7 +18,7 @@ use super::context::Context;
 use super::output::{print_result, print_text};
 use super::steps::{self, Words, existing};
 use super::subcommand::Subcommand;
-use super::table::{aligned, duration, grouped};
+use super::table::{aligned, counted, duration, grouped};
 
 /// Model that labels positions and plays: richer than the tables that are wanted, so that its scores teach them
 /// something.
@@ -47,7 +47,7 @@ a longer search labels them; values are tuned to these labels, and to those of r
 strong; and a match against the values before decides: those that score more are kept. \
 All of that is done with the model 'full', whose values play and \
 label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, and is measured against \
-the start and PeSTO's tables: DIR/params.json if it beats the start, DIR/values in any case.\n\n\
+the start and PeSTO's tables: DIR/params.json if it beats the start with a likelihood of 95 %, DIR/values in any case.\n\n\
 A killed run is continued by --resume, as long as its --hours last. DIR/round-NN has the folders of the commands that a round \
 consists of.\n\n\
 Examples:\n  \
@@ -453,7 +453,7 @@ impl Learning<'_> {
         };
         let start = self.start.params();
         let mut played = Vec::new();
-        for name in [start, "pesto"] {
+        for name in [start, "pesto"].into_iter().skip(usize::from(start == "pesto")) {
             let folder = end.join(format!("against-{}", word(name)));
             played.push((name.to_string(), self.play(&values, name, &folder, 0)?));
         }
@@ -462,7 +462,7 @@ impl Learning<'_> {
         if wins {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
-        let conclusion = self.conclude(rounds, &played[0].1, &values, hours);
+        let conclusion = self.conclude(rounds, &played, &values, hours);
         self.folder.write(REPORT, self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
         let mut object = serde_json::json!({
@@ -471,39 +471,39 @@ impl Learning<'_> {
         });
         add(&mut object, &conclusion);
         print_result(self.context, &object, || {
-            let result = match wins {
-                true => format!("written     {path}/{PARAMETERS}: {model}\n"),
-                false => format!("not written {path}/{PARAMETERS}\n"),
+            let written = if wins { "written    " } else { "not written" };
+            let result = format!("{written} {path}/{PARAMETERS}: {model}\n");
+            let line = |(name, played): &(String, Played)| {
+                format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
             };
-            let lines: String = played
-                .iter()
-                .map(|(name, played)| {
-                    format!("against     {name}: Elo {:+.0} ± {:.0}\n", played.elo, played.error95)
-                })
-                .collect();
+            let lines: String = played.iter().map(line).collect();
             let table = aligned(&table(rounds), 0);
             format!("\n{table}\n{result}report      {path}/{REPORT}\n{lines}{}", ending(&conclusion))
         })
     }
 
-    fn conclude(&self, rounds: &[Round], played: &Played, values: &Path, hours: f64) -> Conclusion {
+    fn conclude(&self, rounds: &[Round], all: &[(String, Played)], values: &Path, hours: f64) -> Conclusion {
         let (model, start) = (self.start.model(), self.start.params());
+        let weaker = all.iter().skip(1).find(|(_, played)| played.pairs.elo().high < 0.0);
+        let played = &all[0].1;
         let mut verdict = judge(&played.pairs, [model, start]);
         if !played.wins() {
             verdict.words = format!(
-                "the values of {model} do not beat {start}, so no {PARAMETERS} is written; they are in {}, and more time may help",
+                "{} do not show that {model} beats {start}, so no {PARAMETERS} is written; its values are in {}",
+                counted(played.pairs.games(), "game"),
                 values.display()
             );
         } else if verdict.judgement != Judgement::Better {
             verdict.words = format!("{model} scores more than {start}, within the error");
         }
+        if let Some((name, _)) = weaker {
+            verdict.words += &format!(", and {name} is stronger");
+        }
         let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
-        let next = if played.wins() || is_over {
-            String::new()
-        } else {
-            let folder = quoted(self.folder.path());
-            format!("gputexel learn --resume {folder} --hours {}", 2.0 * hours)
-        };
+        let more =
+            || format!("gputexel learn --resume {} --hours {}", quoted(self.folder.path()), 2.0 * hours);
+        let is_enough = is_over || played.wins() && weaker.is_none();
+        let next = if is_enough { String::new() } else { more() };
         Conclusion { verdict, findings: Vec::new(), next }
     }
 

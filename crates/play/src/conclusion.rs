@@ -30,7 +30,10 @@ pub fn judge(pairs: &Pentanomial, [a, b]: [&str; 2]) -> Verdict {
 pub(crate) fn conclude(config: &MatchConfig, tally: &Tally, ahead: u64, folder: &Path) -> Conclusion {
     let is_decided = config.sprt.is_some_and(|sprt| sprt.state(&tally.pairs) != SprtState::Continue);
     let pairs = if tally.is_all_failed() { Pentanomial::default() } else { tally.pairs };
-    let verdict = judge(&pairs, config.engines.each_ref().map(|engine| engine.name.as_str()));
+    let mut verdict = judge(&pairs, config.engines.each_ref().map(|engine| engine.name.as_str()));
+    if verdict.judgement == Judgement::Same && config.sprt.is_some() && !is_decided {
+        verdict.words = "not decided: more games would tell".to_string();
+    }
     let is_finished = is_decided || tally.games() >= config.play.games;
     let next = match verdict.judgement {
         _ if !is_finished => format!("gputexel match --resume {}", quoted(folder)),

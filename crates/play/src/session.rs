@@ -111,10 +111,6 @@ impl Match {
         Ok(Self { config, settings, openings, contestants, seating, stop, done, place })
     }
 
-    pub fn known_pairs(&self) -> u64 {
-        self.done.len() as u64
-    }
-
     /// In which every finished pair is kept; `None` is a dated one under `runs`.
     pub fn create_folder(&mut self, path: Option<&Path>, overwrite: bool) -> Result<()> {
         if let Some(path) = path {

@@ -22,7 +22,7 @@ use super::subcommand::{Subcommand, short_help};
     ])),
     allow_negative_numbers = true,
     after_help = "\
-A and B are parameter files, folders of runs, or piece values (material, material:100,300,320,500,900, zero), played \
+A and B are parameter files, folders of runs, pesto, or piece values (material, material:100,300,320,500,900, zero), played \
 by the built-in engine, or UCI engines: a program, a quoted command line, or cmd:COMMAND if it \
 could be mistaken for a file. Games are played in pairs from one opening with colors swapped; errors are \
 computed from pairs. Pairs are counted in order, so with fixed nodes or depth the result does not \
@@ -123,7 +123,7 @@ fn play(context: &Context, prepared: Match) -> anyhow::Result<()> {
     let MatchSettings { pairs, sprt, .. } = prepared.settings;
     warn(&prepared.seating.warnings, prepared.folder(), context);
     let games = 2 * pairs;
-    let mut progress = Progress::new(context, games, 2 * prepared.known_pairs());
+    let mut progress = Progress::new(context, games);
     let bar = progress.bar();
     let finished = prepared.run(move |tally| {
         progress.show(tally.games(), || output::describe(tally, sprt.as_ref()));

@@ -266,12 +266,24 @@ impl Resamples {
 }
 
 /// Prints where traced positions come from.
+fn warn(path: &str, text: &str) {
+    note!("{}", gputexel::io::printable(&format!("gputexel: warning: {path}: {text}")));
+}
+
+fn unread(what: String, first: Option<&String>) -> String {
+    format!(
+        "left out {what} that cannot be read{}",
+        first.map_or(String::new(), |first| format!(", as {first}"))
+    )
+}
+
 fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
     for source in &report.sources {
         let path = &source.record.path;
-        source.warnings.iter().for_each(|text| {
-            note!("{}", gputexel::io::printable(&format!("gputexel: warning: {path}: {text}")));
-        });
+        source.warnings.iter().for_each(|text| warn(path, text));
+        if source.bad_lines > 0 {
+            warn(path, &unread(counted(source.bad_lines, "line"), source.complaints.first()));
+        }
         if told {
             let positions = counted(source.record.positions, "position");
             let left_out = grouped(source.record.records - source.record.positions);
@@ -285,12 +297,14 @@ fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
 fn print_extraction(told: bool, report: &Report, output: &str) -> Result<()> {
     for source in &report.sources {
         let record = &source.record;
-        let warn = |text: &str| {
-            let line = format!("gputexel: warning: {}: {text}", record.path);
-            note!("{}", gputexel::io::printable(&line));
-        };
+        let warn = |text: &str| warn(&record.path, text);
         source.warnings.iter().for_each(|warning| warn(warning));
-        // What rules leave out was asked for; that results are missing was not.
+        // What rules leave out was asked for; what cannot be read, and that results are missing, was not.
+        if source.bad_lines > 0 {
+            warn(&unread(counted(source.bad_lines, "line"), source.complaints.first()));
+        } else if source.bad_games > 0 {
+            warn(&unread(counted(source.bad_games, "game"), source.faults.first()));
+        }
         let lacks_result = |label: &str| Reason::of_label(label).is_some_and(Reason::lacks_result);
         for (label, count) in record.left_out.iter().filter(|(label, _)| lacks_result(label)) {
             warn(&format!("left out {label}: {}", grouped(*count)));

@@ -113,7 +113,7 @@ impl Subcommand for SelfPlayArgs {
         }
         warn(&selfplay.seating().warnings, selfplay.folder(), context);
         let games = selfplay.config().play.games;
-        let mut progress = Progress::new(context, games, selfplay.tally().finished());
+        let mut progress = Progress::new(context, games);
         let bar = progress.bar();
         let finished = selfplay.run(move |tally| {
             progress.show(tally.finished(), || output::describe(tally));

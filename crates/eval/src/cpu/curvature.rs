@@ -40,17 +40,11 @@ impl CpuEvaluator<'_> {
                         for shape in self.layout.shapes_in(block) {
                             curvatures.resize(shape.positions.len(), 0.0);
                             single::scores(self.layout, &shape, &table, &mut curvatures);
-                            arch.dispatch(
-                                #[inline(always)]
-                                || targets.replace_scores(shape.positions.start, &mut curvatures),
-                            );
+                            arch.dispatch(|| targets.replace_scores(shape.positions.start, &mut curvatures));
                             of_bucket.add(&shape, &curvatures);
                         }
                     }
-                    arch.dispatch(
-                        #[inline(always)]
-                        || of_bucket.flush(bucket, weight, &mut sum),
-                    );
+                    arch.dispatch(|| of_bucket.flush(bucket, weight, &mut sum));
                 }
                 sum
             })

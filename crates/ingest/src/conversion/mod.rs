@@ -118,8 +118,7 @@ pub fn convert_with<'a>(
     let Selection { sample, duplicates, .. } = reading.selection;
     let needs_all = sample.is_some() || duplicates == Duplicates::Average;
     if needs_all && relabel.is_some() {
-        let reason =
-            "samples of all positions and averages cannot be combined with new labels; convert first";
+        let reason = "--sample and --duplicates average need all positions before they are labeled: 'convert' first, or --share";
         return Err(Error::Usage(reason.to_string()));
     }
     let evaluation = evaluation_of(reading)?;

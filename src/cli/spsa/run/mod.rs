@@ -128,7 +128,7 @@ fn play_on(args: &RunArgs, mut run: SpsaRun, context: &Context) -> anyhow::Resul
     let folder = &run.folder().map(|folder| folder.path().to_path_buf()).unwrap_or_default();
     warn(&run.setup.seating.warnings, run.folder(), context);
     let tuner = &run.state().tuner;
-    let mut progress = Progress::new(context, 2 * tuner.iterations(), 2 * tuner.completed_pairs());
+    let mut progress = Progress::new(context, 2 * tuner.iterations());
     let (bar, begin) = (progress.bar(), Instant::now());
     let stop = run.run(|state| {
         progress.show(2 * state.tuner.completed_pairs(), || {

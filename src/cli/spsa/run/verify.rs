@@ -69,7 +69,7 @@ pub fn play_folder(
         return Ok(());
     }
     warn(&verification.setup.seating.warnings, None, context);
-    let mut progress = Progress::new(context, games, 0);
+    let mut progress = Progress::new(context, games);
     let bar = progress.bar();
     let result = verification.run(|tally| {
         let elo = tally.pairs.elo();
