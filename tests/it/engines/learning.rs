@@ -80,6 +80,8 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     let names: Vec<&str> =
         report["against"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["material", "pesto"]);
+    let round = &report["rounds"][0];
+    assert_eq!(round["kept"], round["elo"].f64() > 0.0, "{round}");
     let kept = report["kept"].as_bool().unwrap();
     assert_eq!(bench.names("l").contains(&"params.json".to_string()), kept);
     assert!(bench.text("l/report.html").contains("Rounds"));
@@ -93,6 +95,9 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     let again = bench.report("learn --resume l --hours 1e-6");
     assert_eq!(again["rounds"][0]["positions"], report["rounds"][0]["positions"]);
     assert_eq!(bench.text("l/round-01/labeled.fens"), labels);
+    // PeSTO's tables play once.
+    let report = bench.report(("learn --params pesto -o p", LEARN));
+    assert_eq!(report["against"].as_array().unwrap().len(), 1);
 }
 
 #[test]

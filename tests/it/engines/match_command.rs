@@ -43,6 +43,8 @@ fn material_beats_zero_and_extract_reads_the_games() {
         &out,
         ["material against zero, 2 games at nodes=200", "Elo ", "LOS ", "pairs ", "ends", "nodes/s"],
     );
+    let (out, _) = bench.done(("match zero zero --games 2 --sprt elo0=0,elo1=5 --out z", &QUICK));
+    assert_has(&out, ["SPRT        continues", "verdict     not decided: more games would tell"]);
 }
 
 #[test]

@@ -26,6 +26,20 @@ fn verdicts_follow_from_what_was_held_out() {
     }
 }
 
+#[test]
+fn lines_that_cannot_be_read_are_told() {
+    let bench = Bench::new();
+    let good = |at: usize| {
+        let mut rows = ["8"; 6].map(str::to_string);
+        rows[at / 6] = format!("{}R{}", 1 + at % 6, 6 - at % 6);
+        format!("{at} {} k7/{}/4K3 w - - 0 20\n", at % 2, rows.join("/"))
+    };
+    let bad = "98 1 9/8/8/8/8/8/8/8 w - - 0 1\n99 0.5 8/8/8/8/8/8/8/8 w - - 0 1\n";
+    bench.write("mixed.fens", (0..36).map(good).collect::<String>() + bad);
+    let (_, told) = bench.done("tune mixed.fens --k 1 --l2 1e-3 --backend cpu --out r");
+    assert_has(&told, ["mixed.fens: left out 2 lines that cannot be read, as mixed.fens:37: not a position"]);
+}
+
 /// Terminal, `--json`, record and page have the same verdict, findings and next command.
 #[test]
 fn a_run_has_one_conclusion() {
