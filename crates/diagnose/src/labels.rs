@@ -94,7 +94,9 @@ impl LabelFindings {
         let [all, white, black] = [&all, white, black].map(SideCorrelation::new);
         let [search, search_evaluations] =
             [search, evaluations].map(|sums| (sums.count > 0).then(|| SideCorrelation::new(&sums)));
-        let search_verdict = search.as_ref().map(|results| match tendencies {
+        // Results that were made of scores agree with them, right or wrong.
+        let are_scores = data.metadata().selection.get("target").is_some_and(|target| target == "score");
+        let search_verdict = search.as_ref().filter(|_| !are_scores).map(|results| match tendencies {
             [-1, _] | [_, -1] => SearchVerdict::Reversed,
             _ if verdict == LabelVerdict::Agree && falls_behind(results, &all) => SearchVerdict::Unrelated,
             [1, _] => SearchVerdict::Agree,

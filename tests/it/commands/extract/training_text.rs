@@ -39,6 +39,9 @@ fn evaluations_of_lichess_are_targets() {
     assert!(close(&results(&data), 0.5));
     let (code, out, _) = bench.run("info out.bin");
     assert!(code == 0 && out.contains("target score, target_k 0.5"), "{out}");
+    // Scores are not tested against themselves.
+    let (_, out, _) = bench.run("check out.bin");
+    assert!(out.contains("search scores") && !out.contains("search scores predict"), "{out}");
     // Positions without a score are counted; bad lines are reported.
     let line = "{\"fen\": \"4k3/8/8/8/8/8/4P3/4K3 w - -\", \"evals\": []}\n{\"fen\": 1}\n";
     bench.write("y.jsonl", evaluations(100) + line);
