@@ -55,35 +55,30 @@ impl Cholesky {
         assert_eq!(right.len(), self.size);
         let mut x = right.to_vec();
         x.resize(self.size.next_multiple_of(ROWS), 0.0);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for strip in 0..x.len() / ROWS {
-                    let (known, own) = x.split_at_mut(strip * ROWS);
-                    let (left, diagonal) = self.strip(strip).split_at(strip * ROWS);
-                    let own: &mut [f64; ROWS] = (&mut own[..ROWS]).try_into().expect("whole strips");
-                    let mut sums = [0.0; ROWS];
-                    for (Column(column), x) in left.iter().zip(known) {
-                        (0..ROWS).for_each(|row| sums[row] += *x * column[row]);
-                    }
-                    (0..ROWS).for_each(|row| own[row] -= sums[row]);
-                    for (c, Column(column)) in diagonal.iter().enumerate() {
-                        own[c] /= column[c];
-                        (c + 1..ROWS).for_each(|row| own[row] -= own[c] * column[row]);
-                    }
-                }
-                for strip in (0..x.len() / ROWS).rev() {
-                    let (rest, own) = x.split_at_mut(strip * ROWS);
-                    let (left, diagonal) = self.strip(strip).split_at(strip * ROWS);
-                    let own: &mut [f64; ROWS] = (&mut own[..ROWS]).try_into().expect("whole strips");
-                    for (c, Column(column)) in diagonal.iter().enumerate().rev() {
-                        let below: f64 = (c + 1..ROWS).map(|row| column[row] * own[row]).sum();
-                        own[c] = (own[c] - below) / column[c];
-                    }
-                    rest.iter_mut().zip(left).for_each(|(x, column)| *x -= dot(&column.0, own));
-                }
-            },
-        );
+        for strip in 0..x.len() / ROWS {
+            let (known, own) = x.split_at_mut(strip * ROWS);
+            let (left, diagonal) = self.strip(strip).split_at(strip * ROWS);
+            let own: &mut [f64; ROWS] = (&mut own[..ROWS]).try_into().expect("whole strips");
+            let mut sums = [0.0; ROWS];
+            for (Column(column), x) in left.iter().zip(known) {
+                (0..ROWS).for_each(|row| sums[row] += *x * column[row]);
+            }
+            (0..ROWS).for_each(|row| own[row] -= sums[row]);
+            for (c, Column(column)) in diagonal.iter().enumerate() {
+                own[c] /= column[c];
+                (c + 1..ROWS).for_each(|row| own[row] -= own[c] * column[row]);
+            }
+        }
+        for strip in (0..x.len() / ROWS).rev() {
+            let (rest, own) = x.split_at_mut(strip * ROWS);
+            let (left, diagonal) = self.strip(strip).split_at(strip * ROWS);
+            let own: &mut [f64; ROWS] = (&mut own[..ROWS]).try_into().expect("whole strips");
+            for (c, Column(column)) in diagonal.iter().enumerate().rev() {
+                let below: f64 = (c + 1..ROWS).map(|row| column[row] * own[row]).sum();
+                own[c] = (own[c] - below) / column[c];
+            }
+            rest.iter_mut().zip(left).for_each(|(x, column)| *x -= dot(&column.0, own));
+        }
         right.copy_from_slice(&x[..right.len()]);
     }
 

@@ -129,42 +129,31 @@ pub(crate) fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
 /// Computes the product of a symmetric matrix with a vector; `triangle` has its rows, up to the diagonal.
 pub fn product(triangle: &[f64], vector: &[f64]) -> Vec<f64> {
     let mut sum = vec![0.0; vector.len()];
-    // Closures that are not inlined have none of the processor's vector instructions.
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let mut rest = triangle;
-            for (i, &by) in vector.iter().enumerate() {
-                let row = rest.split_off(..=i).expect("a triangle has as many rows");
-                sum[i] += dot(row, &vector[..=i]);
-                add_scaled(&mut sum[..i], by, row);
-            }
-        },
-    );
+    let mut rest = triangle;
+    for (i, &by) in vector.iter().enumerate() {
+        let row = rest.split_off(..=i).expect("a triangle has as many rows");
+        sum[i] += dot(row, &vector[..=i]);
+        add_scaled(&mut sum[..i], by, row);
+    }
     sum
 }
 
 /// Computes the products of such a matrix with eight vectors at once; zeros stand for those that are not needed.
 pub fn products(triangle: &[f64], vectors: &[[f64; 8]]) -> Vec<[f64; 8]> {
     let mut sums = vec![[0.0; 8]; vectors.len()];
-    pulp::Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            let mut rest = triangle;
-            for (i, by) in vectors.iter().enumerate() {
-                let row = rest.split_off(..=i).expect("a triangle has as many rows");
-                let (before, own) = sums.split_at_mut(i);
-                let mut sum = own[0];
-                for ((value, vector), other) in row.iter().zip(vectors).zip(before) {
-                    for at in 0..8 {
-                        sum[at] += value * vector[at];
-                        other[at] += value * by[at];
-                    }
-                }
-                own[0] = std::array::from_fn(|at| sum[at] + row[i] * by[at]);
+    let mut rest = triangle;
+    for (i, by) in vectors.iter().enumerate() {
+        let row = rest.split_off(..=i).expect("a triangle has as many rows");
+        let (before, own) = sums.split_at_mut(i);
+        let mut sum = own[0];
+        for ((value, vector), other) in row.iter().zip(vectors).zip(before) {
+            for at in 0..8 {
+                sum[at] += value * vector[at];
+                other[at] += value * by[at];
             }
-        },
-    );
+        }
+        own[0] = std::array::from_fn(|at| sum[at] + row[i] * by[at]);
+    }
     sums
 }
 
