@@ -145,10 +145,11 @@ impl Progress {
     pub fn show(&mut self, games: u64, describe: impl FnOnce() -> String) {
         let (known, begin) = *self.begin.get_or_insert_with(|| (games, Instant::now()));
         let describe = || {
-            if games == known {
+            let played = games.saturating_sub(known);
+            if played == 0 {
                 return describe();
             }
-            let rate = (games - known) as f64 / begin.elapsed().as_secs_f64();
+            let rate = played as f64 / begin.elapsed().as_secs_f64();
             let rest = duration(self.games.saturating_sub(games) as f64 / rate);
             format!("{}, {rate:.1} games/s, the rest takes {rest}", describe())
         };

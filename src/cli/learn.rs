@@ -484,7 +484,7 @@ impl Learning<'_> {
 
     fn conclude(&self, rounds: &[Round], all: &[(String, Played)], values: &Path, hours: f64) -> Conclusion {
         let (model, start) = (self.start.model(), self.start.params());
-        let weaker = all.iter().skip(1).find(|(_, played)| played.pairs.elo().high < 0.0);
+        let stronger = all.get(1).filter(|(_, played)| played.pairs.elo().high < 0.0);
         let played = &all[0].1;
         let mut verdict = judge(&played.pairs, [model, start]);
         if !played.wins() {
@@ -496,13 +496,13 @@ impl Learning<'_> {
         } else if verdict.judgement != Judgement::Better {
             verdict.words = format!("{model} scores more than {start}, within the error");
         }
-        if let Some((name, _)) = weaker {
+        if let Some((name, _)) = stronger {
             verdict.words += &format!(", and {name} is stronger");
         }
         let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
         let more =
             || format!("gputexel learn --resume {} --hours {}", quoted(self.folder.path()), 2.0 * hours);
-        let is_enough = is_over || played.wins() && weaker.is_none();
+        let is_enough = is_over || played.wins() && stronger.is_none();
         let next = if is_enough { String::new() } else { more() };
         Conclusion { verdict, findings: Vec::new(), next }
     }

@@ -265,7 +265,6 @@ impl Resamples {
     }
 }
 
-/// Prints where traced positions come from.
 fn warn(path: &str, text: &str) {
     note!("{}", gputexel::io::printable(&format!("gputexel: warning: {path}: {text}")));
 }
@@ -277,6 +276,7 @@ fn unread(what: String, first: Option<&String>) -> String {
     )
 }
 
+/// Prints where traced positions come from.
 fn print_trace(told: bool, report: &ImportReport) -> Result<()> {
     for source in &report.sources {
         let path = &source.record.path;
