@@ -193,9 +193,10 @@ impl Contestant {
                 Ok(Box::new(player.draw_leaves(self.leaves)))
             }
             Source::Uci(command, stop) => {
-                let command = EngineCommand { name: Some(name.to_string()), ..command.clone() };
+                let command =
+                    EngineCommand { name: Some(name.to_string()), leaves: self.leaves, ..command.clone() };
                 let player = UciPlayer::start_stoppable(command, stop)?;
-                Ok(Box::new(player.draw_leaves(self.leaves, &self.shows_leaves)))
+                Ok(Box::new(player.tell_of_leaves(&self.shows_leaves)))
             }
         }
     }

@@ -8,7 +8,7 @@ use shakmaty::{CastlingMode, Chess};
 /// order of searches.
 #[derive(Debug, Default)]
 pub(crate) struct Leaves {
-    pub one_in: u64,
+    one_in: u64,
     /// Since the last search began, each as often as it was evaluated.
     pub drawn: Vec<Chess>,
 }

@@ -82,7 +82,7 @@ macro_rules! operators {
 pub mod sources;
 
 mod lines;
-pub use lines::{Outcome, leaf};
+pub use lines::{Outcome, is_drawn, leaf};
 #[cfg(not(feature = "record"))]
 mod play;
 #[cfg(not(feature = "record"))]

@@ -52,12 +52,17 @@ pub fn leaf(fen: impl FnOnce() -> String) {
         return;
     }
     let fen = fen();
-    let mut key = 14_695_981_039_346_656_037_u64; // FNV-1a of the first four fields
+    if is_drawn(&fen, n) {
+        println!("info string leaf {fen}");
+    }
+}
+
+/// True for one of `one_in` positions: by FNV-1a of the first four fields.
+pub fn is_drawn(fen: &str, one_in: u64) -> bool {
+    let mut key = 14_695_981_039_346_656_037_u64;
     let end = fen.match_indices(' ').nth(3).map_or(fen.len(), |space| space.0);
     for byte in fen[..end].bytes() {
         key = (key ^ u64::from(byte)).wrapping_mul(1_099_511_628_211);
     }
-    if (key ^ key >> 32).is_multiple_of(n) {
-        println!("info string leaf {fen}");
-    }
+    (key ^ key >> 32).is_multiple_of(one_in)
 }

@@ -71,6 +71,18 @@ fn numbers_are_tuned_and_written_where_they_stand() {
     bench.ok("patch undo src");
     assert_eq!(["src/tables.hpp", "src/linear.cpp"].map(|name| bench.text(name)), before);
 
+    // The leaves that it shows are those that 'selfplay' takes.
+    bench.compile(&format!("g++ -std=c++20 -O1 -DPLAY -I{ROOT}/crates/trace/tests src/linear.cpp -o plain"));
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "GPUTEXEL_LEAVES=4 ./plain < q.fens"]).current_dir(bench.path("."));
+    let said = String::from_utf8(shell.output().unwrap().stdout).unwrap();
+    let shown: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("info string leaf ")).collect();
+    let fen = |line: &str| line.split(' ').skip(2).take(6).collect::<Vec<_>>().join(" ");
+    let fens: Vec<String> = bench.text("q.fens").lines().map(fen).collect();
+    let drawn: Vec<&String> = fens.iter().filter(|fen| gputexel_trace::is_drawn(fen, 4)).collect();
+    assert!((fens.len() / 8..fens.len() / 2).contains(&drawn.len()), "{} of {}", drawn.len(), fens.len());
+    assert!(shown.iter().eq(&drawn), "{} of {}", shown.len(), drawn.len());
+
     // Compiled elsewhere than it runs, beside an older copy that lacks a number.
     std::fs::create_dir(bench.path("older")).unwrap();
     bench.write("older/tables.hpp", &before[0]);

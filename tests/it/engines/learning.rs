@@ -50,8 +50,13 @@ fn engines_show_leaves_of_their_own() {
     assert!(leaves.lines().count() > 200 && report["leaves"].u64() >= leaves.lines().count() as u64);
     played("--leaves 1 -o again --concurrency 1");
     assert_eq!(bench.text("again/leaves.fens"), leaves);
-    // Some of them are drawn, by their keys.
-    played("--leaves 4 -o some");
+    // Some of them are drawn, by their keys, and engines with the header are told how many.
+    bench.write("asked", "#!/bin/sh\necho =$GPUTEXEL_LEAVES >> told\nexec ./engine\n");
+    bench.report((
+        "selfplay --games 4 --nodes 400 --max-plies 60 --option Leaves=true --leaves 4 -o some",
+        &["--engine", "sh asked"][..],
+    ));
+    assert!(bench.text("told").lines().any(|line| line == "=4"));
     let all: HashSet<&str> = leaves.lines().collect();
     let some = bench.text("some/leaves.fens");
     assert!(some.lines().all(|line| all.contains(line)));
@@ -60,7 +65,7 @@ fn engines_show_leaves_of_their_own() {
     bench.fails_with(
         (common, "--leaves 4 -o none"),
         1,
-        "Untapered: printed no 'info string leaf FEN' (the header: with GPUTEXEL_LEAVES=N set) in 4 games (--leaves 4)",
+        "Untapered: printed no 'info string leaf FEN' in 4 games (--leaves 4)",
     );
     assert!(!bench.names("none").contains(&"leaves.fens".to_string()));
     let header =

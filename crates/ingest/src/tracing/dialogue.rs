@@ -54,7 +54,7 @@ pub(super) fn ask(
     let command = question.command;
     let arguments = command.arguments(question.written);
     let program = command.program();
-    let call = Call { program: &program, arguments: &arguments };
+    let call = Call { program: &program, arguments: &arguments, environment: None };
     let cannot = |error: std::io::Error| question.fails(&format!("cannot be started: {error}"));
     let (contained, pipes) = start(&call).map_err(|error| match error.kind() {
         std::io::ErrorKind::Interrupted => interrupted(),

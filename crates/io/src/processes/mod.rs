@@ -31,6 +31,8 @@ pub struct Call<'a> {
     /// The program: a path, or a name that is looked up in `PATH`.
     pub program: &'a Path,
     pub arguments: &'a [String],
+    /// A variable and its value, besides what this process has.
+    pub environment: Option<(&'static str, u64)>,
 }
 
 impl Contained {
@@ -81,7 +83,12 @@ fn running() -> MutexGuard<'static, Running> {
 /// Errors of starting programs; [`io::ErrorKind::Interrupted`] after [`kill_all_engines`].
 pub fn start(call: &Call<'_>) -> io::Result<(Arc<Contained>, Pipes)> {
     let mut command = Command::new(call.program);
-    command.args(call.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(call.arguments)
+        .envs(call.environment.map(|(name, value)| (name, value.to_string())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let (contained, pipes) = Contained::start(command)?;
     let contained = Arc::new(contained);
     let closed = {

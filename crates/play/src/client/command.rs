@@ -48,6 +48,8 @@ pub struct EngineCommand {
     pub settings: Vec<Setting>,
     /// In the file that [`PARAMETERS_WORD`] in the arguments stands for.
     pub values: Vec<Setting>,
+    /// One in this many of the leaves that it shows is drawn, and by engines with the header shown; 0 draws none.
+    pub leaves: u64,
     /// To answer `uci`, and again to become ready before each game.
     pub start_deadline: Duration,
 }
@@ -60,6 +62,7 @@ impl EngineCommand {
             name: None,
             settings: Vec::new(),
             values: Vec::new(),
+            leaves: 0,
             start_deadline: Duration::from_secs(30),
         }
     }
@@ -112,7 +115,8 @@ impl EngineCommand {
     }
 
     pub(super) fn call<'a>(&'a self, arguments: &'a [String]) -> Call<'a> {
-        Call { program: &self.program, arguments }
+        let environment = (self.leaves > 0).then_some(("GPUTEXEL_LEAVES", self.leaves));
+        Call { program: &self.program, arguments, environment }
     }
 
     pub(super) fn stem(&self) -> String {

@@ -39,8 +39,6 @@ pub struct UciPlayer {
     chess960: bool,
     /// It knows the position in which it is to choose.
     is_prepared: bool,
-    /// One in this many of the leaves that it shows is drawn; 0 draws none.
-    leaves: u64,
     /// Set once it has shown some.
     shows_leaves: Arc<AtomicBool>,
 }
@@ -75,7 +73,6 @@ impl UciPlayer {
             stop,
             chess960: false,
             is_prepared: false,
-            leaves: 0,
             shows_leaves: Arc::default(),
             command: command_copy,
         };
@@ -83,10 +80,9 @@ impl UciPlayer {
         Ok(player)
     }
 
-    /// One in `one_in` of the positions in lines `info string leaf FEN`, by their keys; 0 draws none. `shown` is set
-    /// once there is such a line.
-    pub fn draw_leaves(mut self, one_in: u64, shown: &Arc<AtomicBool>) -> Self {
-        (self.leaves, self.shows_leaves) = (one_in, shown.clone());
+    /// `shown` is set once there is a line `info string leaf FEN`.
+    pub fn tell_of_leaves(mut self, shown: &Arc<AtomicBool>) -> Self {
+        self.shows_leaves = shown.clone();
         self
     }
 
@@ -252,7 +248,7 @@ impl Player for UciPlayer {
             process.send(format!("isready\n{}\n{go}", protocol::position(game)));
             Dialog::fenced()
         };
-        let mut dialog = dialog.drawing(self.leaves, game.chess960);
+        let mut dialog = dialog.drawing(self.command.leaves, game.chess960);
         let until = Instant::now() + deadline;
         let error = loop {
             match process.next_line(until) {

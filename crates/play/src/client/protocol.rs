@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Position};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode};
 
 use super::{Choice, Failure, GameSoFar};
 use crate::engine::{Clock, Limits, Score};
-use crate::leaves::{Leaves, read_leaf, shown_leaf};
+use crate::leaves::{read_leaf, shown_leaf};
 use gputexel_chess::fen::FenError;
 use gputexel_io::shown;
 
@@ -71,7 +71,8 @@ pub(super) fn engine_name(line: &str) -> Option<String> {
 #[derive(Debug, Default)]
 pub(super) struct Dialog {
     report: Report,
-    leaves: Leaves,
+    leaves: Vec<Chess>,
+    one_in: u64,
     chess960: bool,
     /// Some leaf was shown, drawn or not.
     pub has_leaves: bool,
@@ -89,19 +90,19 @@ impl Dialog {
 
     /// One in `one_in` of the leaves shown.
     pub(super) fn drawing(self, one_in: u64, chess960: bool) -> Self {
-        Self { leaves: Leaves::new(one_in), chess960, ..self }
+        Self { one_in, chess960, ..self }
     }
 
     pub(super) fn read(&mut self, line: &str, position: &Chess) -> Option<Result<Choice, Failure>> {
         match line.split_whitespace().next()? {
             "readyok" => self.is_fenced = false,
             _ if self.is_fenced => {}
-            "info" => match shown_leaf(line).filter(|_| self.leaves.one_in > 0) {
+            "info" => match shown_leaf(line).filter(|_| self.one_in > 0) {
                 Some(fen) => self.meet(fen),
                 None => self.report.read(line),
             },
             "bestmove" => {
-                let leaves = std::mem::take(&mut self.leaves.drawn);
+                let leaves = std::mem::take(&mut self.leaves);
                 return Some(match self.unread.take() {
                     Some(failure) => Err(failure),
                     None => self.report.choose(line, position).map(|choice| Choice { leaves, ..choice }),
@@ -115,7 +116,8 @@ impl Dialog {
     fn meet(&mut self, fen: &str) {
         self.has_leaves = true;
         match read_leaf(fen, self.chess960) {
-            Ok(leaf) => self.leaves.meet(leaf.zobrist_hash(EnPassantMode::Legal), &leaf),
+            Ok(leaf) if gputexel_trace::is_drawn(fen, self.one_in) => self.leaves.push(leaf),
+            Ok(_) => {}
             // Engines that search pseudo-legal moves evaluate such positions, too.
             Err(FenError::OppositeCheck | FenError::Kings) => {}
             Err(error) => {

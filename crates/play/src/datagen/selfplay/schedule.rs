@@ -61,7 +61,7 @@ impl GameSchedule<'_> {
             let engine = self.config.engine.name.clone();
             let what = match (self.shows_leaves.load(Ordering::Relaxed), self.known.is_empty()) {
                 (true, _) => "none of the leaves that it printed was drawn",
-                (false, true) => "printed no 'info string leaf FEN' (the header: with GPUTEXEL_LEAVES=N set)",
+                (false, true) => "printed no 'info string leaf FEN'",
                 // What earlier processes have seen is unknown.
                 (false, false) => "no 'info string leaf FEN' was drawn",
             };
