@@ -1,7 +1,6 @@
 //! `gputexel learn`: from nothing to values that win games, in rounds of self-play, labels, tuning and a match.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
 
 use gputexel::io::absolute;
 use gputexel::io::run_folder::{Kind, PARAMETERS, REPORT, RunFolder};
@@ -13,6 +12,9 @@ use gputexel::report::{Conclusion, Judgement, Page, Part, Table, quoted};
 use gputexel::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+mod clock;
+
+use self::clock::Clock;
 use super::conclusion::{add, ending};
 use super::context::Context;
 use super::output::{print_result, print_text};
@@ -33,12 +35,12 @@ const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
 /// Elo by which values may be weaker than the best for their leaves to be tuned to once more.
 const NEAR: f64 = 60.0;
+/// Times that the model which is wanted draws leaves of its own.
+const OWN_DRAWS: u32 = 2;
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
 const ROUND: &str = "round.json";
 const LABELED: &str = "labeled.fens";
-/// In the folder of a round that is not finished.
-const CLOCK: &str = "clock";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -133,26 +135,6 @@ struct Played {
     pairs: Pentanomial,
 }
 
-/// Notes that a process begins with a round, and returns the seconds that earlier ones have spent on it: each until it last
-/// changed a file.
-fn spent_before(folder: &Path) -> Result<f64> {
-    let file = folder.join(CLOCK);
-    let known = std::fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<f64>().ok());
-    let since = last_change(folder).duration_since(last_change(&file)).unwrap_or_default();
-    let spent = known.map_or(0.0, |spent| spent + since.as_secs_f64());
-    gputexel::io::write_atomically(&file, format!("{spent}\n").as_bytes())?;
-    Ok(spent)
-}
-
-/// Of anything in a folder.
-fn last_change(path: &Path) -> SystemTime {
-    let own = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-    let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
-    inside
-        .map(|entry| last_change(&entry.path()))
-        .fold(own.unwrap_or(SystemTime::UNIX_EPOCH), SystemTime::max)
-}
-
 impl Played {
     fn wins(&self) -> bool {
         self.los > 0.95
@@ -190,8 +172,8 @@ impl Subcommand for LearnArgs {
             (None, None) => unreachable!("clap requires one of them"),
         };
         folder.lock()?;
-        let learning = Learning { folder: &folder, start, context, begin: Instant::now() };
-        learning.run(hours).map_err(|error| match error.downcast_ref::<Error>() {
+        let learning = Learning { folder: &folder, start, context, hours, clock: Clock::default() };
+        learning.run().map_err(|error| match error.downcast_ref::<Error>() {
             Some(Error::Interrupted(_)) => {
                 let path = folder.path().display();
                 Error::Interrupted(format!("while learning; continue with 'gputexel learn --resume {path}'"))
@@ -256,33 +238,30 @@ struct Learning<'a> {
     folder: &'a RunFolder,
     start: Start,
     context: &'a Context,
-    begin: Instant,
+    hours: f64,
+    clock: Clock,
 }
 
 impl Learning<'_> {
-    fn run(&self, hours: f64) -> anyhow::Result<()> {
+    fn run(&self) -> anyhow::Result<()> {
         let mut rounds: Vec<Round> = Vec::new();
         let mut best = self.start.params().to_string();
-        let budget = Duration::try_from_secs_f64(3600.0 * hours).unwrap_or(Duration::MAX);
         // Where the labels of the last gain are.
         let mut labels = None;
         loop {
             let round = rounds.len() as u32 + 1;
             let path = self.round_folder(round);
-            let failed = rounds.iter().rev().take_while(|round| !round.kept).count();
             let done = if let Some(file) = existing(&path, ROUND) {
                 self.read_round(&file)?
             } else {
-                let spent: f64 = rounds.iter().map(|round| round.seconds).sum();
                 // A round after one without a gain takes twice as long.
                 let next = rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
-                // The model that is wanted takes about as long, in the end.
-                let own = if self.start.model() == TEACHER { 0.0 } else { next };
-                let is_over = round > 1 && spent + next + own > budget.as_secs_f64();
-                if is_over || failed >= PATIENCE {
+                // Each draw of the model that is wanted takes about as long, in the end.
+                let own = if self.start.model() == TEACHER { 0.0 } else { f64::from(OWN_DRAWS) * next };
+                if round > 1 && self.clock.spent() + next + own > 3600.0 * self.hours || is_over(&rounds) {
                     break;
                 }
-                self.play_round(&rounds, &path, &best, failed)?
+                self.play_round(&rounds, &path, &best)?
             };
             self.show(&done)?;
             if done.kept {
@@ -292,10 +271,11 @@ impl Learning<'_> {
                 labels = Some(path.join(LABELED));
             }
             rounds.push(done);
+            self.clock.set(rounds.iter().map(|round| round.seconds).sum());
             self.folder.write(REPORT, self.page(&rounds, None).to_html())?;
         }
         let labels = labels.ok_or_else(|| Error::Usage("no round was played".to_string()))?;
-        self.finish(&rounds, &best, &labels, hours)
+        self.finish(&rounds, &best, &labels)
     }
 
     fn round_folder(&self, round: u32) -> PathBuf {
@@ -309,18 +289,16 @@ impl Learning<'_> {
 
     fn step(&self, what: &str, words: &Words) -> anyhow::Result<()> {
         if !self.context.quiet && !self.context.json {
-            let now = duration(self.begin.elapsed().as_secs_f64());
-            note!("{now:>12}  {what}");
+            let [now, all] = [self.clock.spent(), 3600.0 * self.hours].map(duration);
+            note!("{now:>12} of {all}  {what}");
         }
         steps::run(words, true, self.context)
     }
 
-    fn play_round(&self, rounds: &[Round], path: &Path, best: &str, failed: usize) -> anyhow::Result<Round> {
-        let begin = Instant::now();
+    fn play_round(&self, rounds: &[Round], path: &Path, best: &str) -> anyhow::Result<Round> {
         let round = rounds.len() as u32 + 1;
-        std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
-        let earlier = spent_before(path)?;
-        let (games, label_nodes) = self.effort(round, failed);
+        let before = self.clock.enter(path)?;
+        let (games, label_nodes) = self.effort(round, without_gain(rounds));
         let at = |name: &str| path.join(name);
         self.label(round, path, best, self.start.labels.as_deref().unwrap_or(best), (games, label_nodes))?;
         let values = at("values");
@@ -339,10 +317,9 @@ impl Learning<'_> {
             error95: played.error95,
             // Rounds gain about as much as the error of their match: to wait for certainty would lose every second gain.
             kept: played.elo > 0.0,
-            seconds: earlier + begin.elapsed().as_secs_f64(),
+            seconds: self.clock.spent() - before,
         };
         gputexel::io::write_atomically(&at(ROUND), format!("{}\n", serde_json::json!(done)).as_bytes())?;
-        let _ = std::fs::remove_file(at(CLOCK));
         Ok(done)
     }
 
@@ -428,27 +405,33 @@ impl Learning<'_> {
         Ok(Played { elo: elo.elo, error95: elo.error95, los: tally.pairs.los(), pairs: tally.pairs })
     }
 
-    fn finish(&self, rounds: &[Round], best: &str, labels: &Path, hours: f64) -> anyhow::Result<()> {
+    fn finish(&self, rounds: &[Round], best: &str, labels: &Path) -> anyhow::Result<()> {
         let model = self.start.model();
         // What comes after so many rounds; more of them will have another end.
         let end = self.folder.file(&format!("after-{:02}", rounds.len()));
-        std::fs::create_dir_all(&end).map_err(|e| Error::io(&end, e))?;
+        self.clock.enter(&end)?;
         let values = if model == TEACHER && rounds.iter().any(|round| round.kept) {
             PathBuf::from(best)
         } else {
             // What a search evaluates depends on the values that it searches with, so the model that is wanted
-            // draws its own positions; the teacher labels them.
-            let labeled = end.join(LABELED);
-            if !labeled.exists() {
-                let first = end.join("first-values");
-                self.tune(&[labels.to_path_buf()], model, &first)?;
-                let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
-                let engine = self.start.labels.as_deref().unwrap_or(best);
-                let params = first.display().to_string();
-                self.label(1000, &end, &params, engine, (games, label_nodes.saturating_mul(2)))?;
+            // draws its own positions, and again with the values tuned to them; the teacher labels them.
+            let engine = self.start.labels.as_deref().unwrap_or(best);
+            let effort = self.effort(rounds.len() as u32, 0);
+            let mut drawn: Vec<PathBuf> = Vec::new();
+            for draw in 1..=OWN_DRAWS {
+                let path = end.join(format!("draw-{draw}"));
+                let labeled = path.join(LABELED);
+                if !labeled.exists() {
+                    std::fs::create_dir_all(&path).map_err(|e| Error::io(&path, e))?;
+                    let params = path.join("player");
+                    let known = if drawn.is_empty() { &[labels.to_path_buf()][..] } else { &drawn };
+                    self.tune(known, model, &params)?;
+                    self.label(999 + draw, &path, &params.display().to_string(), engine, effort)?;
+                }
+                drawn.push(labeled);
             }
             let values = self.folder.file("values");
-            self.tune(&[labeled], model, &values)?;
+            self.tune(&drawn, model, &values)?;
             values
         };
         let start = self.start.params();
@@ -462,7 +445,7 @@ impl Learning<'_> {
         if wins {
             self.folder.write(PARAMETERS, parameters.to_json())?;
         }
-        let conclusion = self.conclude(rounds, &played, &values, hours);
+        let conclusion = self.conclude(rounds, &played, &values);
         self.folder.write(REPORT, self.page(rounds, Some((&played, &conclusion))).to_html())?;
         let path = self.folder.path().display();
         let mut object = serde_json::json!({
@@ -482,7 +465,7 @@ impl Learning<'_> {
         })
     }
 
-    fn conclude(&self, rounds: &[Round], all: &[(String, Played)], values: &Path, hours: f64) -> Conclusion {
+    fn conclude(&self, rounds: &[Round], all: &[(String, Played)], values: &Path) -> Conclusion {
         let (model, start) = (self.start.model(), self.start.params());
         let stronger = all.get(1).filter(|(_, played)| played.pairs.elo().high < 0.0);
         let played = &all[0].1;
@@ -499,10 +482,9 @@ impl Learning<'_> {
         if let Some((name, _)) = stronger {
             verdict.words += &format!(", and {name} is stronger");
         }
-        let is_over = rounds.iter().rev().take_while(|round| !round.kept).count() >= PATIENCE;
         let more =
-            || format!("gputexel learn --resume {} --hours {}", quoted(self.folder.path()), 2.0 * hours);
-        let is_enough = is_over || played.wins() && stronger.is_none();
+            || format!("gputexel learn --resume {} --hours {}", quoted(self.folder.path()), 2.0 * self.hours);
+        let is_enough = is_over(rounds) || played.wins() && stronger.is_none();
         let next = if is_enough { String::new() } else { more() };
         Conclusion { verdict, findings: Vec::new(), next }
     }
@@ -556,6 +538,15 @@ fn near(rounds: &[Round], label_nodes: u64) -> impl Iterator<Item = u32> {
     rounds.iter().rev().take_while(is_near).map(|round| round.round)
 }
 
+/// Rounds without a gain since the last one with one.
+fn without_gain(rounds: &[Round]) -> usize {
+    rounds.iter().rev().take_while(|round| !round.kept).count()
+}
+
+fn is_over(rounds: &[Round]) -> bool {
+    without_gain(rounds) >= PATIENCE
+}
+
 fn word(name: &str) -> String {
     let end =
         Path::new(name).file_name().map_or_else(|| name.into(), |end| end.to_string_lossy().into_owned());
@@ -581,23 +572,6 @@ fn table(rounds: &[Round]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_of_killed_processes_counts() {
-        let folder = tempfile::tempdir().unwrap();
-        assert_eq!(spent_before(folder.path()).unwrap(), 0.0);
-        std::fs::write(folder.path().join(CLOCK), "50.0").unwrap();
-        let began = SystemTime::now() - Duration::from_secs(48);
-        std::fs::File::options()
-            .append(true)
-            .open(folder.path().join(CLOCK))
-            .unwrap()
-            .set_modified(began)
-            .unwrap();
-        std::fs::create_dir(folder.path().join("games")).unwrap();
-        let spent = spent_before(folder.path()).unwrap();
-        assert!((97.0..110.0).contains(&spent), "{spent}");
-    }
 
     #[test]
     fn leaves_of_rounds_that_are_nearly_as_strong_are_tuned_to_again() {
