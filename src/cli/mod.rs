@@ -201,15 +201,7 @@ pub fn main() -> ExitCode {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = print_usage(&error);
-            if let Some(hint) =
-                hints::of_words(typed.get(1..).unwrap_or_default()).filter(|_| error.use_stderr())
-            {
-                note!("\n  tip: {}", gputexel::io::printable(&hint));
-            }
-            return code;
-        }
+        Err(error) => return print_usage(&error),
     };
     let command = cli.command.as_subcommand();
     #[cfg(feature = "mpi")]

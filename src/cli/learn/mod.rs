@@ -48,8 +48,8 @@ In each round, the built-in engine plays itself with the best values so far, and
 a longer search labels them; values are tuned to these labels, and to those of rounds before whose values were nearly as \
 strong; and a match against the values before decides: those that score more are kept. \
 All of that is done with the model 'full', whose values play and \
-label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, and is measured against \
-the start and PeSTO's tables: DIR/params.json if it beats the start with a likelihood of 95 %, DIR/values in any case.\n\n\
+label; in the end the model that was asked for draws positions of its own, which 'full' labels, is tuned, does so once more, and \
+is measured against the start and PeSTO's tables: DIR/params.json if it beats the start with a likelihood of 95 %, DIR/values in any case.\n\n\
 A killed run is continued by --resume, as long as its --hours last. DIR/round-NN has the folders of the commands that a round \
 consists of.\n\n\
 Examples:\n  \
