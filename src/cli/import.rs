@@ -83,7 +83,7 @@ impl ImportArgs {
 impl Subcommand for ImportArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let output = self.output.as_path();
-        self.schema.iter().try_for_each(|schema| check_apart(&[Some(output)], &[schema]))?;
+        self.schema.iter().try_for_each(|schema| check_apart(Some(output), &[schema]))?;
         let mut configure = |schema| Ok(self.settings(schema));
         let report = match self.tracing.command()? {
             None => {

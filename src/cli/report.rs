@@ -76,7 +76,7 @@ impl Subcommand for ReportArgs {
             let record: RunRecord = folder.record(Kind::Run)?;
             let named =
                 record.config.datasets.iter().map(Path::new).chain(self.dataset.iter().map(PathBuf::as_path));
-            check_apart(&[self.output.as_deref()], &named.collect::<Vec<_>>())?;
+            check_apart(self.output.as_deref(), &named.collect::<Vec<_>>())?;
             again(&folder, &record, &self.dataset)?
         };
         let target = self.output.clone().unwrap_or_else(|| path.join(REPORT));

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use gputexel::io::check_outputs;
+use gputexel::io::check_output;
 use gputexel::{Error, Result};
 
 const STDOUT: &str = "-";
@@ -29,7 +29,7 @@ impl OutputArgs {
             let reason = "--force needs a file to write to, and this goes to standard output";
             return Err(Error::Usage(reason.to_string()));
         }
-        check_outputs(&[file], inputs, self.force)?;
+        check_output(file, inputs, self.force)?;
         Ok(file)
     }
 

@@ -51,4 +51,4 @@ pub use run_folder::RunFolder;
 pub use run_log::{LogFile, LogLine, RunLog, read_at};
 pub use sizes::parse_bytes;
 pub use stop_flag::StopFlag;
-pub use targets::{check_apart, check_outputs, check_present, check_replaceable, check_target};
+pub use targets::{check_apart, check_output, check_present, check_replaceable, check_target};

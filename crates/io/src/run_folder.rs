@@ -119,7 +119,7 @@ pub fn run_of(params: &Path) -> PathBuf {
 
 /// Files of an earlier run that must not be mistaken for those of this one. Without its record, a run cannot be resumed,
 /// so that is removed first.
-const RESULTS: [&str; 14] = [
+const RESULTS: [&str; 13] = [
     "checkpoint.safetensors",
     SO_FAR,
     SO_FAR_TABLES[0],
@@ -132,7 +132,6 @@ const RESULTS: [&str; 14] = [
     VALUES_LIST,
     REPORT,
     "runs.csv",
-    "sweep.svg",
     "log.csv",
 ];
 

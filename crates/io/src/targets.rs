@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::paths::{folder_of, without_links};
@@ -35,35 +35,27 @@ pub fn check_target(path: Option<&Path>, may_exist: bool) -> Result<()> {
     }
 }
 
-/// Rejects outputs that are also inputs or equal to each other, which are protected even if overwriting is
-/// allowed.
-pub fn check_apart(outputs: &[Option<&Path>], inputs: &[&Path]) -> Result<()> {
-    // Devices such as /dev/null may be written twice.
-    let is_file = |path: &&Path| !path.exists() || path.is_file();
-    let outputs: Vec<&Path> = outputs.iter().copied().flatten().filter(is_file).collect();
-    let inputs: Vec<PathBuf> = inputs.iter().map(|path| without_links(&parameters_at(path))).collect();
-    for (i, output) in outputs.iter().enumerate() {
-        let place = without_links(output);
-        if inputs.contains(&place) {
-            return Err(Error::Usage(format!("{}: is also an input", output.display())));
-        }
-        if outputs[..i].iter().any(|other| without_links(other) == place) {
-            return Err(Error::Usage(format!("{}: would be written twice", output.display())));
-        }
+/// Rejects an output that is also an input, which is protected even if overwriting is allowed.
+pub fn check_apart(output: Option<&Path>, inputs: &[&Path]) -> Result<()> {
+    // Devices such as /dev/null may be both.
+    let Some(output) = output.filter(|path| !path.exists() || path.is_file()) else { return Ok(()) };
+    let place = without_links(output);
+    if inputs.iter().any(|path| without_links(&parameters_at(path)) == place) {
+        return Err(Error::Usage(format!("{}: is also an input", output.display())));
     }
     Ok(())
 }
 
-/// Rejects outputs that cannot be written or may not be replaced, then those that are inputs or equal: all
-/// checks that are possible before anything is read.
-pub fn check_outputs<P: AsRef<Path>>(
-    outputs: &[Option<&Path>],
+/// Rejects an output that cannot be written or may not be replaced, or is an input: all checks that are possible before
+/// anything is read.
+pub fn check_output<P: AsRef<Path>>(
+    output: Option<&Path>,
     inputs: impl IntoIterator<Item = P>,
     may_exist: bool,
 ) -> Result<()> {
-    outputs.iter().try_for_each(|path| check_target(*path, may_exist))?;
+    check_target(output, may_exist)?;
     let inputs: Vec<P> = inputs.into_iter().collect();
-    check_apart(outputs, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+    check_apart(output, &inputs.iter().map(AsRef::as_ref).collect::<Vec<_>>())
 }
 
 /// Rejects replacing a file that the record of a run names and that now has other contents: it is neither empty nor

@@ -4,7 +4,6 @@
 
 mod board;
 mod conclusion;
-mod curve;
 mod diagnostics;
 mod html;
 pub mod live;
@@ -14,7 +13,6 @@ mod span;
 
 pub use board::{Known, change_boards, shape_board};
 pub use conclusion::{Conclusion, Finding, FindingKind, Judgement, Severity, Verdict, quoted};
-pub use curve::Curve;
 pub use diagnostics::{
     AdjustmentDiagnostics, Calibration, CalibrationBin, Diagnostics, FactorDiagnostics, FactorGroup,
     Histogram, PartWorth, ProgramDiagnostics, Residual, SetDiagnostics, SumDiagnostics, TermDiagnostics,

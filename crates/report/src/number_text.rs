@@ -18,11 +18,6 @@ pub(super) fn short(value: f64) -> String {
     }
 }
 
-pub(super) fn precise(value: f64) -> String {
-    let digits = (6 - value.abs().max(1e-12).log10().floor() as i32).clamp(0, 12) as usize;
-    trimmed(&fixed(value, digits))
-}
-
 /// Decimal without trailing zeros, and 0 without a sign.
 pub(super) fn trimmed(text: &str) -> String {
     let is_decimal = text.contains('.') && !text.contains('e');

@@ -5,7 +5,7 @@ mod output;
 use std::path::PathBuf;
 
 use gputexel::Error;
-use gputexel::io::{check_outputs, write_atomically};
+use gputexel::io::{check_output, write_atomically};
 use gputexel::run::comparison::{Differences, Losses, Side, SortBy};
 
 use super::context::Context;
@@ -71,7 +71,7 @@ impl From<Order> for SortBy {
 impl Subcommand for CompareArgs {
     fn run(&self, context: &Context) -> anyhow::Result<()> {
         let inputs = [&self.a, &self.b].into_iter().chain(&self.dataset);
-        check_outputs(&[self.html.as_deref()], inputs, self.force)?;
+        check_output(self.html.as_deref(), inputs, self.force)?;
         let k = self.scale.k()?;
         if k.is_some() && self.dataset.is_empty() {
             return Err(

@@ -44,7 +44,6 @@ fn files(args: &SweepArgs, context: &Context) -> Result<SweepFiles> {
         folder: args.out.clone(),
         best: args.best.clone(),
         csv: args.csv.clone(),
-        svg: args.svg.clone(),
         overwrite: args.force,
         command_line: context.command_line.clone(),
         checkpoint_every,

@@ -30,7 +30,7 @@ Values are FROM:TO:N, FROM:TO:N:log, or a list such as 0,1e-5,1e-4. Keys of --gr
 seed (repeats the runs with other folds). A key with \
 a single value is fixed rather than varied.\n\n\
 Examples:\n  \
-gputexel sweep d.bin --scale 0.2:3:1024 --svg k.svg\n  \
+gputexel sweep d.bin --scale 0.2:3:1024 --csv k.csv\n  \
 gputexel sweep d.bin --grid l2=0,1e-5,1e-4 --grid learning-rate=5,20 \\\n      --epochs 60 --best runs/best"
 )]
 pub struct SweepArgs {
@@ -60,9 +60,6 @@ pub struct SweepArgs {
     /// Write a table of all points or runs as CSV
     #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
     csv: Option<PathBuf>,
-    /// Write a chart as SVG
-    #[arg(long, value_name = "FILE", help_heading = "Output", value_parser = super::target::file())]
-    svg: Option<PathBuf>,
     /// Number of table rows to show
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     top: usize,
@@ -133,10 +130,9 @@ pub struct NewSweepArgs {
 const MANY: usize = 100_000;
 
 impl SweepArgs {
-    /// A line for each file that was written.
+    /// A line for the file that was written.
     fn written(&self) -> String {
-        let files = [&self.svg, &self.csv].into_iter().flatten();
-        files.map(|path| format!("written     {}\n", path.display())).collect()
+        self.csv.iter().map(|path| format!("written     {}\n", path.display())).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use gputexel::io::check_outputs;
+use gputexel::io::check_output;
 use gputexel::sweep::{ScaleSweep, ScaleSweepResults};
 use gputexel::tuning::{MinimumAt, Values};
 use gputexel::{Error, dataset};
@@ -54,7 +54,7 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         let count = grouped(count as u64);
         return Err(Error::Usage(format!("--scale: {count} values of K; confirm with --yes")).into());
     }
-    check_outputs(&[args.csv.as_deref(), args.svg.as_deref()], &args.datasets, args.force)?;
+    check_output(args.csv.as_deref(), &args.datasets, args.force)?;
     let backend = args.backend.open()?;
     let data = dataset::read_positions(&args.datasets)?.with_sections(fresh.sections)?;
     let line = RefCell::default();
@@ -63,7 +63,6 @@ pub fn run(args: &SweepArgs, values: &str, context: &Context) -> anyhow::Result<
         line.replace(told);
         Ok(evaluator)
     })?;
-    args.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
     args.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
     print_result(context, &results.summary(), || describe(&results, &line.into_inner()) + &args.written())
 }

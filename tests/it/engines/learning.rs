@@ -90,6 +90,10 @@ fn learning_is_resumed_and_writes_values_only_if_they_win() {
     let kept = report["kept"].as_bool().unwrap();
     assert_eq!(bench.names("l").contains(&"params.json".to_string()), kept);
     assert!(bench.text("l/report.html").contains("Rounds"));
+    // The model that was asked for is tuned to both of its draws.
+    let lines = |n: u32| bench.text(&format!("l/after-01/draw-{n}/labeled.fens")).lines().count() as u64;
+    let tuned_to = bench.json("l/values/params.json")["provenance"]["positions"].u64();
+    assert!(tuned_to > lines(1).max(lines(2)), "{tuned_to} of {} and {}", lines(1), lines(2));
     // A round that is finished is not played again; one that was killed is.
     let again = bench.report("learn --resume l --hours 1e-6");
     assert_eq!(again["rounds"], report["rounds"]);

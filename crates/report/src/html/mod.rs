@@ -40,7 +40,6 @@ pub use spsa::{SpsaReport, ValuePath};
 pub(super) use groups::{Shape, groups};
 use heading::{Section, record};
 pub(super) use number::CLEAR;
-pub(super) use plot::{Axis, Plot, Series, Style};
 
 const STYLE: &str = include_str!("style.css");
 const LIVE: &str = include_str!("live.js");

@@ -51,6 +51,24 @@ impl Axis {
         Self { whole: true, ..Self::linear(name) }
     }
 
+    /// Axis that keeps numbers apart, given in ascending order, with the places of these on it: logarithmic if they
+    /// are positive over several magnitudes, linear if they are spread evenly enough, else with equal distances.
+    pub fn fitting(name: &str, numbers: &[f64]) -> (Self, Vec<f64>) {
+        let places = numbers.to_vec();
+        let (Some(&low), Some(&high)) = (numbers.first(), numbers.last()) else {
+            return (Self::linear(name), places);
+        };
+        let logarithmic = low > 0.0 && high / low >= WIDE;
+        let place = |number: f64| if logarithmic { number.log10() } else { number };
+        let gaps = numbers.windows(2).map(|pair| place(pair[1]) - place(pair[0]));
+        let even = (place(high) - place(low)) / (numbers.len() as f64 - 1.0).max(1.0);
+        if gaps.fold(f64::INFINITY, f64::min) < even / 4.0 {
+            let texts = numbers.iter().map(|number| short(*number)).collect();
+            return (Self { texts, ..Self::whole(name) }, (0..numbers.len()).map(|i| i as f64).collect());
+        }
+        (Self { logarithmic, ..Self::linear(name) }, places)
+    }
+
     fn value_text(&self, value: f64) -> String {
         match self.texts.is_empty() {
             true => short(value),
@@ -85,7 +103,8 @@ const LABELS: usize = 6;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 const RIGHT: f64 = WIDTH - 14.0;
-const TITLE: f64 = 24.0;
+/// Ratio of the largest to the smallest number from which an axis is logarithmic.
+const WIDE: f64 = 20.0;
 
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= POINTS {
@@ -177,18 +196,6 @@ impl Plot {
     }
 
     /// SVG document with the title above it, on white.
-    pub fn document(&self) -> String {
-        let view = format!("0 {} {WIDTH} {}", -TITLE, HEIGHT + TITLE);
-        let drawn = html! {
-            svg xmlns="http://www.w3.org/2000/svg" width="960" viewBox=(view) font-family="sans-serif" font-size="12" {
-                rect y=(-TITLE) width=(WIDTH) height=(HEIGHT + TITLE) fill="#FFFFFF" {}
-                text x="8" y="-8" font-size="14" fill=(INK) { (self.title) }
-                (self.drawing())
-            }
-        };
-        drawn.into_string() + "\n"
-    }
-
     fn numbers(&self) -> Markup {
         let longest = self.series.iter().map(|series| series.points.len()).max().unwrap_or(0);
         let stride = longest.div_ceil(ROWS).max(1);
@@ -314,9 +321,6 @@ mod tests {
         assert!(text.contains("falls &amp; falls") && !text.contains("<of>") && !text.contains("xmlns"));
         assert!(text.len() < 44_000 && text.contains(", one of 125 points"), "{}", text.len());
         assert_eq!(text.matches("<svg").count(), text.matches("</svg>").count());
-        let document = plot().document();
-        assert!(document.starts_with("<svg xmlns") && document.ends_with("</svg>\n"), "{document}");
-        assert!(document.contains(">Loss &lt;of&gt; &quot;x&quot;</text>"), "{document}");
     }
 
     #[test]
@@ -371,5 +375,22 @@ mod tests {
         let mut distinct = close.clone();
         distinct.dedup();
         assert!(close.len() >= 3 && distinct == close, "{close:?}");
+    }
+
+    #[test]
+    fn numbers_are_laid_out_apart() {
+        let cases: [(&[f64], bool, bool); 7] = [
+            (&[0.0, 0.5, 1.0], false, false),
+            (&[1.0, 2.0, 5.0, 10.0], false, false),
+            (&[3.0], false, false),
+            (&[1e-6, 1e-4, 1e-2], true, false),
+            (&[0.5, 10.0], true, false),
+            (&[0.0, 1e-6, 1e-4, 1e-2], false, true),
+            (&[1.0, 1.01, 2.0], false, true),
+        ];
+        for (numbers, logarithmic, equal) in cases {
+            let (axis, _) = Axis::fitting("x", numbers);
+            assert_eq!((axis.logarithmic, !axis.texts.is_empty()), (logarithmic, equal), "{numbers:?}");
+        }
     }
 }

@@ -23,7 +23,6 @@
 //! nothing.
 
 mod best;
-mod chart;
 mod files;
 mod page;
 mod results;

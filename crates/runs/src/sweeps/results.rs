@@ -1,13 +1,12 @@
-//! The results of a sweep: its record, tables, plots and report.
+//! The results of a sweep: its record, tables and report.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::sweeps::chart::sweep_picture;
 use gputexel_dataset::Dataset;
+use gputexel_io::Result;
 use gputexel_io::run_folder::{Kind, REPORT, RunFolder};
-use gputexel_io::{Result, write_atomically};
 use gputexel_report::{RunReport, grouped};
 use gputexel_tune::sweep::{
     MakeEvaluator, Ranked, Ranking, SweepConfig, SweepDriver, SweepEvent, SweepOutcome, SweepOutputs,
@@ -20,7 +19,6 @@ use crate::sweeps::{BestParameters, page, write_csv};
 
 pub(crate) const RUNS: &str = "runs.csv";
 pub(crate) const FIRST_COLUMN: &str = "rank,";
-pub(crate) const PICTURE: &str = "sweep.svg";
 
 pub struct SweepResults<'d> {
     pub config: SweepConfig,
@@ -89,7 +87,7 @@ impl<'d> SweepResults<'d> {
     }
 
     /// Creates a folder with everything: the record of the sweep and its state, from which it can be displayed again
-    /// or, if it was interrupted, resumed; all runs as CSV; a plot; the report.
+    /// or, if it was interrupted, resumed; all runs as CSV; the report.
     pub fn write_to(&self, path: impl AsRef<Path>) -> Result<()> {
         let folder = RunFolder::create(Some(path.as_ref()), Kind::Sweep, false)?;
         let record = SweepRecord::new("", SweepOutputs::default(), self.config.clone());
@@ -97,13 +95,8 @@ impl<'d> SweepResults<'d> {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint.write_to(&folder)?;
         }
-        self.write_runs(&folder)?;
-        self.write_report(&folder, &record)
-    }
-
-    pub(crate) fn write_runs(&self, folder: &RunFolder) -> Result<()> {
         self.write_csv(&folder.file(RUNS))?;
-        self.write_svg(&folder.file(PICTURE))
+        self.write_report(&folder, &record)
     }
 
     pub(crate) fn write_report(&self, folder: &RunFolder, record: &SweepRecord) -> Result<()> {
@@ -118,14 +111,6 @@ impl<'d> SweepResults<'d> {
 
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         write_csv(path, self.rows())
-    }
-
-    /// Writes a plot of the held-out losses, if any setting is varied.
-    pub fn write_svg(&self, path: &Path) -> Result<()> {
-        match sweep_picture(&self.config, &self.ranking, self.unfinished().as_deref()) {
-            Some(document) => write_atomically(path, document.as_bytes()),
-            None => Ok(()),
-        }
     }
 
     fn rows(&self) -> Vec<Vec<String>> {

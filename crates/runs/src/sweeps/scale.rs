@@ -4,9 +4,8 @@ use std::path::Path;
 
 use gputexel_dataset::objective::LossKind;
 use gputexel_dataset::{Dataset, Layout};
-use gputexel_io::{Error, Result, write_atomically};
+use gputexel_io::{Error, Result};
 use gputexel_model::Prior;
-use gputexel_report::Curve;
 use gputexel_tune::sweep::MakeEvaluator;
 use gputexel_tune::{MinimumAt, ScaleCurve, Values, scale_curve};
 use serde::Serialize;
@@ -78,28 +77,12 @@ pub struct ScaleSweepResults {
 }
 
 impl ScaleSweepResults {
-    pub fn picture(&self) -> Curve {
-        let (curve, base, factor) = (&self.curve, self.base, self.base.factor());
-        Curve {
-            title: format!("Loss as a function of K (base {base})"),
-            x_name: format!("K (base {base})"),
-            y_name: format!("{} loss", self.loss),
-            points: curve.points.iter().map(|&(k, loss)| (k / factor, loss)).collect(),
-            errors: Vec::new(),
-            mark: (curve.minimum.k / factor, curve.minimum.loss),
-        }
-    }
-
     /// Writes the losses as CSV, with K in base 10 and base e.
     pub fn write_csv(&self, path: &Path) -> Result<()> {
         let row = |(k, loss): &(f64, f64)| [*k, k * std::f64::consts::LN_10, *loss].map(|x| x.to_string());
         let header = ["k", "k_e", "loss"].map(str::to_string);
         let rows = std::iter::once(header).chain(self.curve.points.iter().map(row));
         write_csv(path, rows.map(Vec::from))
-    }
-
-    pub fn write_svg(&self, path: &Path) -> Result<()> {
-        write_atomically(path, self.picture().to_svg().as_bytes())
     }
 
     pub fn summary(&self) -> ScaleSummary {

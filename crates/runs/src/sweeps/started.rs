@@ -8,7 +8,7 @@ use gputexel_eval::Backend;
 use gputexel_io::folder_lock::FolderLock;
 use gputexel_io::run_folder::{Kind, RunFolder};
 use gputexel_io::{
-    Error, Result, StopFlag, absolute, check_outputs, check_present, check_replaceable, check_target, is_one,
+    Error, Result, StopFlag, absolute, check_output, check_present, check_replaceable, check_target, is_one,
 };
 use gputexel_tune::Checkpoint;
 use gputexel_tune::sweep::{MakeEvaluator, SweepConfig, SweepDriver, SweepEvent, SweepOutputs, SweepRecord};
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::doubts::Doubts;
 use crate::sweeps::best::{BestTarget, check_best, holds_best_only};
-use crate::sweeps::results::{FIRST_COLUMN, PICTURE, RUNS};
+use crate::sweeps::results::{FIRST_COLUMN, RUNS};
 use crate::sweeps::{BestParameters, SweepResults};
 
 /// Files that a sweep writes, and how often it stores its state.
@@ -54,7 +54,6 @@ pub struct SweepFiles {
     /// also gets tables.
     pub best: Option<PathBuf>,
     pub csv: Option<PathBuf>,
-    pub svg: Option<PathBuf>,
     /// True if existing files may be overwritten.
     pub overwrite: bool,
     pub command_line: String,
@@ -67,7 +66,6 @@ impl Default for SweepFiles {
             folder: None,
             best: None,
             csv: None,
-            svg: None,
             overwrite: false,
             command_line: String::new(),
             checkpoint_every: Duration::from_secs(30),
@@ -82,7 +80,7 @@ impl SweepFiles {
         if let Some(best) = self.best.as_deref().filter(|best| !own(best)) {
             check_best(best, self.overwrite)?;
         }
-        check_outputs(&[self.csv.as_deref(), self.svg.as_deref()], datasets, self.overwrite)
+        check_output(self.csv.as_deref(), datasets, self.overwrite)
     }
 
     pub fn begin(&self, config: SweepConfig, data: Dataset) -> Result<StartedSweep> {
@@ -99,7 +97,6 @@ impl SweepFiles {
         let outputs = SweepOutputs {
             best: self.best.clone(),
             csv: self.csv.clone(),
-            svg: self.svg.clone(),
             force: self.overwrite,
             written: false,
         };
@@ -161,7 +158,6 @@ impl SweepFiles {
             check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
         };
         let csv = file(&self.csv, &recorded.csv, RUNS, FIRST_COLUMN)?;
-        let svg = file(&self.svg, &recorded.svg, PICTURE, "<svg ")?;
         let best = choose(&self.best, &recorded.best);
         let ours = best.as_ref().map(absolute) == recorded.best;
         let may_replace = recorded.force || best.as_deref().is_some_and(holds_best_only);
@@ -169,7 +165,7 @@ impl SweepFiles {
         if let Some(elsewhere) = best.as_deref().filter(|best| !is_one(best, folder.path())) {
             check_best(elsewhere, force)?;
         }
-        Ok(SweepOutputs { best, csv, svg, force, written: false })
+        Ok(SweepOutputs { best, csv, force, written: false })
     }
 }
 
@@ -185,8 +181,8 @@ fn positions_of(config: &SweepConfig) -> Result<Dataset> {
 
 fn absolutes(outputs: &SweepOutputs) -> SweepOutputs {
     let full = |path: &Option<PathBuf>| path.as_ref().map(absolute);
-    let (best, csv, svg) = (full(&outputs.best), full(&outputs.csv), full(&outputs.svg));
-    SweepOutputs { best, csv, svg, ..outputs.clone() }
+    let (best, csv) = (full(&outputs.best), full(&outputs.csv));
+    SweepOutputs { best, csv, ..outputs.clone() }
 }
 
 pub struct StartedSweep {
@@ -265,8 +261,7 @@ impl StartedSweep {
         let results =
             SweepResults::train(driver, (config, &self.data), store, make_evaluator, cancel, observe)?;
         self.outputs.csv.as_deref().map_or(Ok(()), |path| results.write_csv(path))?;
-        self.outputs.svg.as_deref().map_or(Ok(()), |path| results.write_svg(path))?;
-        folder.map_or(Ok(()), |folder| results.write_runs(folder))?;
+        folder.map_or(Ok(()), |folder| results.write_csv(&folder.file(RUNS)))?;
         let report = folder.map_or(Ok(()), |folder| results.write_report(folder, &self.record));
         let best = self.best.as_ref().map_or(Ok(None), |target| {
             let best = results.train_best(make_evaluator, cancel)?;

@@ -87,8 +87,6 @@ pub struct SweepOutputs {
     /// Table of all runs, as CSV.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub csv: Option<PathBuf>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub svg: Option<PathBuf>,
     /// True if files that existed before the sweep may be overwritten.
     #[serde(default)]
     pub force: bool,
@@ -99,7 +97,7 @@ pub struct SweepOutputs {
 
 impl SweepOutputs {
     pub fn is_empty(&self) -> bool {
-        self.best.is_none() && self.csv.is_none() && self.svg.is_none()
+        self.best.is_none() && self.csv.is_none()
     }
 }
 

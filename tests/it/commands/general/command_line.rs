@@ -50,7 +50,7 @@ fn a_hyphen_is_standard_output_or_refused() {
         "report run --output -",
         "extract x.pgn -o -",
         "compare run run --html -",
-        "sweep d.bin --scale 0.5:2:8 --svg -",
+        "sweep d.bin --scale 0.5:2:8 --csv -",
         "match zero zero --pgn -",
     ] {
         bench.fails_with(args, 2, "standard output");

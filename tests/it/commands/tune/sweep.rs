@@ -24,7 +24,7 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn curves_have_points_and_a_minimum() {
     let bench = bench();
-    let report = sweep(&bench, "d.bin --scale 0.2:3:64 --csv k.csv --svg k.svg");
+    let report = sweep(&bench, "d.bin --scale 0.2:3:64 --csv k.csv");
     let points = report["points"].list();
     assert_eq!((points.len(), number(&points[0]["k"]), number(&points[63]["k"])), (64, 0.2, 3.0));
     let lowest = points.iter().map(|point| number(&point["loss"])).fold(f64::MAX, f64::min);
@@ -32,8 +32,6 @@ fn curves_have_points_and_a_minimum() {
     assert_eq!((&report["minimum_at"], &report["positions"]), (&"inside".into(), &2000.into()));
     let csv = bench.text("k.csv");
     assert_eq!((csv.lines().count(), csv.lines().next().unwrap()), (65, "k,k_e,loss"));
-    let svg = bench.text("k.svg");
-    assert!(svg.starts_with("<svg") && svg.contains("K (base 10)"));
 
     // The same range in base e, and `tune`'s fit.
     let e = std::f64::consts::LN_10;
@@ -49,7 +47,7 @@ fn curves_have_points_and_a_minimum() {
 fn grids_are_ranked_and_the_best_is_written() {
     let bench = bench();
     let args = "d.bin --grid l2=0,1e-3,1e-2 --grid learning-rate=2,5 --epochs 20 --folds 4";
-    let files = ["--csv", "r.csv", "--svg", "r.svg", "--best", "best", "--out", "out"];
+    let files = ["--csv", "r.csv", "--best", "best", "--out", "out"];
     let report = sweep(&bench, (args, &files));
     assert_eq!((&report["runs"], &report["together"], &report["folds"]), (&24.into(), &24.into(), &4.into()));
     assert_eq!((&report["judged_by"], &report["folds_by"]), (&"squared".into(), &"game".into()));
@@ -67,12 +65,8 @@ fn grids_are_ranked_and_the_best_is_written() {
         assert!(entry["settings"]["l2"].is_number() && entry["settings"]["learning-rate"].is_number());
     }
     assert_eq!(bench.names("best"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
-    assert_eq!(
-        bench.names("out"),
-        ["checkpoint.safetensors", "report.html", "runs.csv", "sweep.json", "sweep.svg"]
-    );
+    assert_eq!(bench.names("out"), ["checkpoint.safetensors", "report.html", "runs.csv", "sweep.json"]);
     assert_eq!(bench.bytes("out/runs.csv"), bench.bytes("r.csv"));
-    assert_eq!(bench.bytes("out/sweep.svg"), bench.bytes("r.svg"));
     let csv = bench.text("r.csv");
     assert_eq!(csv.lines().next().unwrap(), "rank,l2,learning-rate,seed,fold,held_out,own_held_out,training");
     assert_eq!(csv.lines().count(), 1 + 24);
@@ -132,7 +126,7 @@ fn resumed_sweeps_write_the_requested_files() {
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().code(), None, "ended before it was killed");
     };
-    killed("--best rbk --csv r.csv --svg r.svg", "rk");
+    killed("--best rbk --csv r.csv", "rk");
     // An interrupted sweep writes its table, too, and overwrites its own.
     bench.write("r.csv", "rank,so far\n");
     // Files that another run has written in the meantime are kept.
@@ -142,10 +136,7 @@ fn resumed_sweeps_write_the_requested_files() {
     let report = sweep(&bench, "-q --resume rk");
     assert_eq!(report["best"]["path"].str(), bench.path("rbk").to_str().unwrap());
     assert_eq!(bench.names("rbk"), ["params.json", "tables.h", "tables.hpp", "tables.rs"]);
-    assert_eq!(
-        (bench.bytes("r.csv"), bench.bytes("r.svg")),
-        (bench.bytes("rk/runs.csv"), bench.bytes("rk/sweep.svg"))
-    );
+    assert_eq!(bench.bytes("r.csv"), bench.bytes("rk/runs.csv"));
 
     // Shown again, it writes only requested files.
     bench.write("rbk/params.json", "mine");
@@ -165,7 +156,7 @@ fn does_not_overwrite_files() {
     let bench = bench();
     bench.write("old.json", "old");
     let grid = "d.bin --grid l2=1e-4,1e-3 --epochs 3 --folds 2";
-    for flag in ["--best", "--csv", "--svg"] {
+    for flag in ["--best", "--csv"] {
         refuse(&bench, (grid, &[flag, "old.json", "--out", "o"]), 2, "old.json: exists; use --force");
         assert!(!bench.path("o").exists());
         if flag != "--best" {
@@ -248,7 +239,7 @@ fn reports_bad_input_in_one_line() {
         ("--scale 1:2:200000", "--yes"),
         ("--scale 1:2:3 --k-base 2", "10 or e"),
         ("--scale 1:2:3 --folds 5", "--folds"),
-        ("--scale 1:2:3 --svg no/such/folder.svg", "no/such/folder.svg"),
+        ("--scale 1:2:3 --csv no/such/folder.csv", "no/such/folder.csv"),
         ("--grid l2", "KEY=VALUES"),
         ("--grid l2=0:1:0", "0 values"),
         ("--grid l2=-1", "positive"),
