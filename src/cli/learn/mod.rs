@@ -35,7 +35,7 @@ const QUICK: u32 = 3;
 const MATCH_GAMES: u64 = 1000;
 /// Elo by which values may be weaker than the best for their leaves to be tuned to once more.
 const NEAR: f64 = 60.0;
-/// Times that the model which is wanted draws leaves of its own.
+/// Times that the model which is wanted draws leaves of its own, from a part of a round's games.
 const OWN_DRAWS: u32 = 2;
 /// Rounds in a row without a gain after which learning ends.
 const PATIENCE: usize = 2;
@@ -256,8 +256,8 @@ impl Learning<'_> {
             } else {
                 // A round after one without a gain takes twice as long.
                 let next = rounds.last().map_or(0.0, |last| last.seconds * if last.kept { 1.1 } else { 2.1 });
-                // Each draw of the model that is wanted takes about as long, in the end.
-                let own = if self.start.model() == TEACHER { 0.0 } else { f64::from(OWN_DRAWS) * next };
+                // The model that is wanted takes about as long, in the end.
+                let own = if self.start.model() == TEACHER { 0.0 } else { next };
                 if round > 1 && self.clock.spent() + next + own > 3600.0 * self.hours || is_over(&rounds) {
                     break;
                 }
@@ -416,7 +416,8 @@ impl Learning<'_> {
             // What a search evaluates depends on the values that it searches with, so the model that is wanted
             // draws its own positions, and again with the values tuned to them; the teacher labels them.
             let engine = self.start.labels.as_deref().unwrap_or(best);
-            let effort = self.effort(rounds.len() as u32, 0);
+            let (games, label_nodes) = self.effort(rounds.len() as u32, 0);
+            let effort = (games.div_ceil(OWN_DRAWS.into()), label_nodes);
             let mut drawn: Vec<PathBuf> = Vec::new();
             for draw in 1..=OWN_DRAWS {
                 let path = end.join(format!("draw-{draw}"));
