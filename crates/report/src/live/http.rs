@@ -2,17 +2,19 @@
 //! foreign host names, since a foreign page could resolve its own to this server ("DNS rebinding").
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-
-use tiny_http::{Header, Method, Request, Response};
+use std::time::{Duration, Instant};
 
 use crate::html::{Live, notice};
 use gputexel_io::{Error, Result};
 
-const MAKERS: usize = 2;
+/// Time that a client has to ask, and to take each part of the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+const HEAD_BYTES: usize = 1 << 16;
 /// Seconds after which a page refreshes itself.
 const EVERY: u32 = 3;
 
@@ -26,7 +28,6 @@ pub(crate) enum Content {
 pub(crate) type Site = Box<dyn Fn(&str, &Live) -> Result<Content> + Send + Sync>;
 
 struct Shared {
-    http: tiny_http::Server,
     site: Site,
     port: u16,
     stopped: AtomicBool,
@@ -35,7 +36,7 @@ struct Shared {
 /// Answers requests until it is dropped.
 pub(crate) struct Server {
     shared: Arc<Shared>,
-    makers: Vec<JoinHandle<()>>,
+    listening: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -46,16 +47,10 @@ impl Server {
         let listener = TcpListener::bind(address)
             .map_err(|e| Error::input("live report", format!("cannot listen on {address}: {e}")))?;
         let port = listener.local_addr().map_err(fail)?.port();
-        let http = tiny_http::Server::from_listener(listener, None)
-            .map_err(|e| fail(std::io::Error::other(e.to_string())))?;
-        let shared = Arc::new(Shared { http, site, port, stopped: AtomicBool::new(false) });
-        let mut server = Self { shared, makers: Vec::new() };
-        for _ in 0..MAKERS {
-            let shared = Arc::clone(&server.shared);
-            let maker = std::thread::Builder::new().name("live".to_string());
-            server.makers.push(maker.spawn(move || shared.answer_all()).map_err(fail)?);
-        }
-        Ok(server)
+        let shared = Arc::new(Shared { site, port, stopped: AtomicBool::new(false) });
+        let ours = Arc::clone(&shared);
+        let listening = named("live").spawn(move || ours.listen(&listener)).map_err(fail)?;
+        Ok(Self { shared, listening: Some(listening) })
     }
 
     pub(crate) fn address(&self) -> String {
@@ -66,85 +61,135 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
-        self.makers.iter().for_each(|_| self.shared.http.unblock());
-        for maker in self.makers.drain(..) {
-            let _ = maker.join();
-        }
+        // It waits for a client.
+        let is_told = TcpStream::connect((Ipv4Addr::LOCALHOST, self.shared.port)).is_ok();
+        let _ = self.listening.take().filter(|_| is_told).map(JoinHandle::join);
     }
 }
 
-type Answer = Response<std::io::Cursor<Vec<u8>>>;
-
-fn response(status: u16, kind: &str, policy: &str, body: Vec<u8>) -> Answer {
-    let headers = [
-        ("content-type", kind),
-        ("cache-control", "no-store"),
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
-        ("cross-origin-resource-policy", "same-origin"),
-        ("content-security-policy", policy),
-    ];
-    let headers = headers.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
-    let length = body.len();
-    // Pages are sent with their length, never in chunks.
-    Response::new(status.into(), headers.collect(), std::io::Cursor::new(body), Some(length), None)
-        .with_chunked_threshold(usize::MAX)
+fn named(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.to_string())
 }
 
-fn plain(status: u16, text: &str) -> Answer {
-    response(status, "text/plain; charset=utf-8", "default-src 'none'", text.into())
+struct Request<'a> {
+    method: &'a str,
+    path: &'a str,
+    hosts: Vec<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    fn read(head: &'a str) -> Option<Self> {
+        let mut lines = head.split("\r\n");
+        let words: Vec<&str> = lines.next()?.split(' ').collect();
+        let [method, path, version] = words[..] else { return None };
+        let headers = lines.filter_map(|line| line.split_once(':'));
+        let hosts = headers.filter(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let hosts = hosts.map(|(_, host)| host.trim()).collect();
+        version.starts_with("HTTP/1.").then_some(Self { method, path, hosts })
+    }
+}
+
+/// Everything until the empty line; `None` if it does not come in time.
+fn head_of(stream: &mut TcpStream) -> Option<String> {
+    let until = Instant::now() + PATIENCE;
+    let (mut head, mut part) = (Vec::new(), [0; 4096]);
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
+        stream.set_read_timeout(Some(left)).ok()?;
+        let count = stream.read(&mut part).ok().filter(|&count| count > 0)?;
+        head.extend_from_slice(&part[..count]);
+        (head.len() <= HEAD_BYTES).then_some(())?;
+    }
+    Some(String::from_utf8_lossy(&head).into_owned())
+}
+
+struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    policy: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn plain(status: &'static str, text: &str) -> Self {
+        let policy = "default-src 'none'".to_string();
+        Self { status, kind: "text/plain; charset=utf-8", policy, body: text.into() }
+    }
+
+    fn send(&self, stream: &mut TcpStream, with_body: bool) -> std::io::Result<()> {
+        let head = format!(
+            "HTTP/1.1 {}\r\ncontent-type: {}\r\ncontent-length: {}\r\ncontent-security-policy: {}\r\n\
+             cache-control: no-store\r\nx-content-type-options: nosniff\r\nx-frame-options: DENY\r\n\
+             referrer-policy: no-referrer\r\ncross-origin-resource-policy: same-origin\r\nconnection: close\r\n\r\n",
+            self.status,
+            self.kind,
+            self.body.len(),
+            self.policy
+        );
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(if with_body { &self.body } else { &[] })?;
+        stream.shutdown(Shutdown::Write)?;
+        // Closed with something unread, it would take the answer back.
+        std::io::copy(&mut stream.take(HEAD_BYTES as u64), &mut std::io::sink()).map(|_| ())
+    }
 }
 
 impl Shared {
-    fn answer_all(&self) {
-        while !self.stopped.load(Ordering::Acquire) {
-            // Fails when it is unblocked at the end.
-            let Ok(request) = self.http.recv() else { continue };
-            let answer = self.answer(&request);
-            // A client that reads slowly, or never ends its request, keeps no other waiting.
-            let sender = std::thread::Builder::new().name("live page".to_string());
-            let _ = sender.spawn(move || request.respond(answer));
+    fn listen(self: &Arc<Self>, listener: &TcpListener) {
+        for stream in listener.incoming() {
+            if self.stopped.load(Ordering::Acquire) {
+                return;
+            }
+            let Ok(mut stream) = stream else { continue };
+            let shared = Arc::clone(self);
+            // A client that is silent, or reads slowly, keeps no other waiting.
+            let _ = named("live page").spawn(move || {
+                let head = head_of(&mut stream)?;
+                let request = Request::read(&head);
+                let with_body = request.as_ref().is_none_or(|request| request.method != "HEAD");
+                let answer = request.map(|request| shared.answer(&request));
+                let answer =
+                    answer.unwrap_or_else(|| Answer::plain("400 Bad Request", "This is no request."));
+                answer.send(&mut stream, with_body).ok()
+            });
         }
     }
 
-    fn answer(&self, request: &Request) -> Answer {
+    fn answer(&self, request: &Request<'_>) -> Answer {
         if !self.is_for_us(request) {
-            return plain(421, "This page is for 127.0.0.1 only.");
+            return Answer::plain("421 Misdirected Request", "This page is for 127.0.0.1 only.");
         }
-        if !matches!(request.method(), Method::Get | Method::Head) {
-            return plain(405, "This page is read-only.");
+        if !["GET", "HEAD"].contains(&request.method) {
+            return Answer::plain("405 Method Not Allowed", "This page is read-only.");
         }
-        let path = request.url();
+        let path = request.path;
         let live = Live { nonce: format!("{:016x}", RandomState::new().hash_one(path)), every: EVERY };
-        let page = |status, policy: &str, body| response(status, "text/html; charset=utf-8", policy, body);
+        let kind = "text/html; charset=utf-8";
+        let page = |status, body| Answer { status, kind, policy: live.policy(), body };
         match (self.site)(path, &live) {
-            Ok(Content::Page(text)) => page(200, &live.policy(), text.into()),
-            Ok(Content::Plain(text)) => page(200, Live::PLAIN, text),
-            Ok(Content::Missing) => plain(404, "There is no such page."),
+            Ok(Content::Page(text)) => page("200 OK", text.into()),
+            Ok(Content::Plain(body)) => Answer { status: "200 OK", kind, policy: Live::PLAIN.into(), body },
+            Ok(Content::Missing) => Answer::plain("404 Not Found", "There is no such page."),
             // The page refreshes itself.
             Err(error) => {
                 let text = notice("There is nothing to show yet", &error.to_string(), Some(&live));
-                page(503, &live.policy(), text.into())
+                page("503 Service Unavailable", text.into())
             }
         }
     }
 
-    fn is_for_us(&self, request: &Request) -> bool {
-        let hosts = request.headers().iter().filter(|header| header.field.equiv("Host"));
-        let hosts: Vec<&str> = hosts.map(|header| header.value.as_str()).collect();
+    fn is_for_us(&self, request: &Request<'_>) -> bool {
         let own = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port));
-        let [host] = hosts[..] else { return false };
+        let [host] = request.hosts[..] else { return false };
         own.iter().any(|own| host.eq_ignore_ascii_case(own))
-            && ["/", "*"].contains(&request.url().get(..1).unwrap_or_default())
+            && ["/", "*"].contains(&request.path.get(..1).unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
-    use std::net::TcpStream;
 
     fn ask(port: u16, request: &str) -> String {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
