@@ -212,7 +212,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("eval", "chess dataset io model optim shaders"),
     ("tune", "chess dataset eval ingest io model optim report"),
     ("runs", "chess dataset eval ingest io model optim report source tune"),
-    ("play", "chess ingest io model report"),
+    ("play", "chess ingest io model report trace"),
     ("spsa", "chess io model play report"),
     ("ranks", "dataset eval io optim"),
     ("diagnose", "chess dataset eval ingest io model optim tune"),
