@@ -141,7 +141,11 @@ impl Shared {
             if self.stopped.load(Ordering::Acquire) {
                 return;
             }
-            let Ok(mut stream) = stream else { continue };
+            let Ok(mut stream) = stream else {
+                // No more files can be opened until other clients have been answered.
+                std::thread::sleep(Duration::from_millis(100));
+                continue;
+            };
             let shared = Arc::clone(self);
             // A client that is silent, or reads slowly, keeps no other waiting.
             let _ = named("live page").spawn(move || {
@@ -149,8 +153,8 @@ impl Shared {
                 let request = Request::read(&head);
                 let with_body = request.as_ref().is_none_or(|request| request.method != "HEAD");
                 let answer = request.map(|request| shared.answer(&request));
-                let answer =
-                    answer.unwrap_or_else(|| Answer::plain("400 Bad Request", "This is no request."));
+                let answer = answer
+                    .unwrap_or_else(|| Answer::plain("400 Bad Request", "This is not an HTTP request."));
                 answer.send(&mut stream, with_body).ok()
             });
         }

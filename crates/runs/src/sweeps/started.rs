@@ -148,16 +148,13 @@ impl SweepFiles {
             None => recorded_path.clone().filter(|_| !recorded.written),
         };
         let record = folder.file(Kind::Sweep.record().unwrap_or_default());
-        let file = |given: &Option<PathBuf>, recorded_path: &Option<PathBuf>, own: &str, begin: &str| {
-            let path = choose(given, recorded_path);
-            if let Some(path) = path.as_ref().filter(|_| given.is_none()) {
-                check_replaceable(&record, path, |head| head.starts_with(begin.as_bytes()))?;
-            }
-            let full = path.as_ref().map(absolute);
-            let ours = full == *recorded_path || full == Some(absolute(folder.file(own)));
-            check_target(path.as_deref(), self.overwrite || ours).map(|()| path)
-        };
-        let csv = file(&self.csv, &recorded.csv, RUNS, FIRST_COLUMN)?;
+        let csv = choose(&self.csv, &recorded.csv);
+        if let Some(path) = csv.as_ref().filter(|_| self.csv.is_none()) {
+            check_replaceable(&record, path, |head| head.starts_with(FIRST_COLUMN.as_bytes()))?;
+        }
+        let full = csv.as_ref().map(absolute);
+        let ours = full == recorded.csv || full == Some(absolute(folder.file(RUNS)));
+        check_target(csv.as_deref(), self.overwrite || ours)?;
         let best = choose(&self.best, &recorded.best);
         let ours = best.as_ref().map(absolute) == recorded.best;
         let may_replace = recorded.force || best.as_deref().is_some_and(holds_best_only);
